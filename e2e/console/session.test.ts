@@ -129,7 +129,7 @@ onEachStore('a console session', (engine) => {
     assert.equal((await attacker.open(link)).status, 400, 'the code works once')
   })
 
-  test('begins only on pages of the console and of the documentation', async () => {
+  test('begins at the requested page only if it is a page of the console or the documentation', async () => {
     await signIn(undefined, '/docs/iam-v2beta1-groups#try-getgroup')
     const elsewhere = [
       ...['https://evil.example.com/', '//evil.example.com/console/', '/\\evil.example.com', '/console'],

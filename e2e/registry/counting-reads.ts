@@ -3,8 +3,9 @@ import { sql } from '../../server/store/sql.ts'
 import type { Work } from '../../server/store/work.ts'
 
 /**
- * A store that counts reads, the turns of the event loop in which they ran, the rows that they returned, and the most
- * bytes that one of them returned. `plans` are the steps of the query plans of SQLite.
+ * A store that counts reads, the turns of the event loop in which they ran, and the rows that they
+ * returned. `mostBytes` is the most bytes of binary values that one read returned. `plans` are the
+ * steps of the query plans of SQLite.
  */
 export function countingReads(store: Store) {
   const counted = { reads: 0, rows: 0, mostBytes: 0, turns: new Set<number>(), plans: new Set<string>() }

@@ -169,6 +169,8 @@ onEachStore('limits on content', (engine) => {
     await client.pushImage(`${name}/web`, 'latest', layer)
     const manifest = (label: string) => imageOf(layer, { annotations: { label: label.padEnd(1000) } })
     const headers = { 'content-type': types.manifest }
+    // Each request releases the expired reservation itself, except in `collection`, where the
+    // garbage collection has released it before.
     const ways: Record<string, () => Promise<Response>> = {
       push: () => post('web', newContent(mebibyte)),
       collection: () => post('web', newContent(1000)),

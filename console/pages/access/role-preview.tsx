@@ -9,8 +9,9 @@ import { Problem } from '../../ui/form.tsx'
 
 type RolePreviewProps = {
   group: Option
-  /** Undefined if there is not exactly one. */
+  /** Undefined unless exactly one identity is chosen. */
   identity: Option | undefined
+  /** The number of chosen identities. 0 in an invite. */
   count: number
   role: RoleJson
 }
@@ -63,10 +64,10 @@ function checkOf(parent: string, identityUid: string, roleUid: string): Read<unk
 
 export const CapabilityList = ({ names }: { names: readonly string[] }) => (
   <dl class="capabilities">
-    {[...groupCapabilities(names)].map(([about, own]) => (
-      <div key={about}>
-        <dt>{about}</dt>
-        <dd>{own.map(actionOf).join(', ')}</dd>
+    {[...groupCapabilities(names)].map(([kind, capabilities]) => (
+      <div key={kind}>
+        <dt>{kind}</dt>
+        <dd>{capabilities.map(actionOf).join(', ')}</dd>
       </div>
     ))}
   </dl>

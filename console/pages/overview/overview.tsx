@@ -1,4 +1,4 @@
-// The first page of a group: counts, open requests for access, recent activity, and first steps.
+// The first page of a group: counts, access requests, expiring invites, activity, and next steps.
 import type { GroupUsageJson } from '@stemma/api/json/platform/iam/v2beta1/group'
 import { api } from '../../api/api.ts'
 import { read, useData } from '../../api/read.ts'
@@ -12,9 +12,9 @@ import { Uid } from '../../ui/copy.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import { Properties } from '../../ui/properties.tsx'
 import { Time } from '../../ui/time.tsx'
+import { AwaitingDecision } from './awaiting-decision.tsx'
 import { NextSteps } from './next-steps.tsx'
 import { RecentActivity } from './recent-activity.tsx'
-import { Waiting } from './waiting.tsx'
 
 const readGroup = ({ group }: Place) => read(api.groups.getGroup, { uid: group })
 const readUsage = ({ group }: Place) => read(api.groups.getGroupUsage, { uid: group })
@@ -52,7 +52,7 @@ export default function Overview({ place }: PageProps) {
       <div class="columns">
         <RecentActivity place={place} />
         <div>
-          <Waiting place={place} />
+          <AwaitingDecision place={place} />
           <section class="panel">
             <h2>Properties</h2>
             <Properties

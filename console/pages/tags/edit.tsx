@@ -103,7 +103,7 @@ const isDigest = (value: string) => new RegExp(`^(?:${digestPattern})$`).test(va
 
 type DigestFieldProps = { repo: string; digest?: string | undefined; problem: string | undefined }
 
-/** Says what the image is, as soon as the digest is complete. */
+/** Shows the architectures of the image as soon as the digest is complete. */
 function DigestField({ repo, digest = '', problem }: DigestFieldProps) {
   const typed = useSignal(digest)
   const { data, error } = useRead(

@@ -12,7 +12,7 @@ import { Time } from '../../ui/time.tsx'
 const maxShown = 5
 const soonMs = 3 * 24 * 3_600_000
 
-export function Waiting({ place: { group } }: PageProps) {
+export function AwaitingDecision({ place: { group } }: PageProps) {
   const isHidden = useDenial(group)('group_invites.list') !== undefined
   const uidp = { descendantsOf: group }
   const requests = useRead(
