@@ -42,7 +42,7 @@ export function rolesFor(group: string, roles: readonly RoleJson[]): RoleJson[] 
 }
 
 /** The roles that can be bound in a group or in a group below it. */
-export function rolesInOrBelow(group: string, roles: readonly RoleJson[]): RoleJson[] {
+export function rolesForSubtree(group: string, roles: readonly RoleJson[]): RoleJson[] {
   const groupOf = (role: RoleJson) => parentOf(role.uid ?? '')
   return inOrder(
     roles.filter(

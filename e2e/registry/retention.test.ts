@@ -264,7 +264,7 @@ examples('retention of manifests', {
     await client.expect(200, 'GET', `/v2/${repo}/manifests/latest`)
   },
 
-  async 'keeps a new referrer in an index if its subject is deleted before the index, as previewed'(stage) {
+  async 'keeps a new referrer if an index contains it when its subject is deleted, and previews that'(stage) {
     const { succeed, platform } = stage
     const { store } = platform
     const client = ociClient(platform.url, stage.owner.token)

@@ -57,8 +57,8 @@ describe('composed statements', () => {
 
 describe('a mismatch of placeholders and values', () => {
   test('throws when a statement is made', () => {
-    assert.throws(() => fill(['a = ', ''], []), /1 placeholders was given 0 values/)
-    assert.throws(() => fill(['a = ', ''], ['x', 'y']), /1 placeholders was given 2 values/)
+    assert.throws(() => fill(['a = ', ''], []), /placeholders is 1, but the number of values is 0/)
+    assert.throws(() => fill(['a = ', ''], ['x', 'y']), /placeholders is 1, but the number of values is 2/)
   })
 
   test('throws for an empty list', () => {
@@ -68,7 +68,7 @@ describe('a mismatch of placeholders and values', () => {
 
   test('throws for rows of different lengths, and for values in the text after the rows', () => {
     const into = sql`insert into t (a, b)`
-    assert.throws(() => bulkInsert(into, [[1, 2], [3]]), /2 placeholders was given 1 values/)
+    assert.throws(() => bulkInsert(into, [[1, 2], [3]]), /placeholders is 2, but the number of values is 1/)
     assert.throws(() => bulkInsert(into, [[1, 2]], sql`on conflict (a) do update set b = ${1}`))
   })
 })

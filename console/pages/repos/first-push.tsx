@@ -2,7 +2,7 @@ import { CodeBlock, serverUrl } from '../../ui/code-block.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { useGroupPath } from './image-name.ts'
 
-/** Commands that sign in the command line and then docker. */
+/** Commands that sign `stemma` in to this server, and then docker. */
 export const loginCommand = () => `stemma auth login --api ${serverUrl()}\nstemma registry login`
 
 /** Shown in place of an empty list of repos or tags: how to push the first image. `repo` is the name of an existing repo. */

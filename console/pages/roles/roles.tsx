@@ -3,7 +3,7 @@ import type { RoleJson } from '@stemma/api/json/platform/iam/v2beta1/role'
 import { api } from '../../api/api.ts'
 import { useDenial, useDenialIn } from '../../api/permissions.ts'
 import { read, useData, useRead } from '../../api/read.ts'
-import { isBuiltIn, readRoles, rolesInOrBelow } from '../../api/roles.ts'
+import { isBuiltIn, readRoles, rolesForSubtree } from '../../api/roles.ts'
 import { parentOf } from '../../api/uids.ts'
 import { useWrite } from '../../api/write.ts'
 import { paths } from '../../paths.ts'
@@ -22,7 +22,7 @@ export const load = (place: Place) => [readRoles(place.group)]
 
 export default function Roles({ place }: PageProps) {
   const { roles: all, hasMore } = useData(readRoles(place.group))
-  const roles = rolesInOrBelow(place.group, all)
+  const roles = rolesForSubtree(place.group, all)
   const denial = useDenial(place.group)
   const denialIn = useDenialIn(
     place.group,

@@ -31,7 +31,7 @@ const readExplanation = (place: Place) => {
   const { identity, ...question } = questionOf(place)
   return read(api.access.explainAccess, { ...question, ...(identity && { identity }) })
 }
-/** Finds the name of a person in a role binding: the API shows only people who have a role. */
+/** Finds the name of a person: the API returns it only with the role bindings of that person. */
 const readReach = (place: Place) =>
   read(api.access.listReach, { identity: place.query.get('identity') ?? undefined, pageSize: 1 })
 /** Finds the name of a workload, which may have no role. */

@@ -52,7 +52,10 @@ export function openRest<E extends Endpoint>({ endpoints, ...options }: RestOpti
     handle(context, request, response, fault)
 }
 
-/** Errors are always JSON if a path of the contract has the same first segment. */
+/**
+ * The page for a browser. Undefined, which means JSON, for other clients, and if a path of the
+ * contract has the same first segment as the path of the request.
+ */
 function notFoundPages(endpoints: readonly Endpoint[], page: ErrorPage | undefined) {
   const apiSegments = new Set(
     endpoints.flatMap(({ method }) => method.bindings.map(({ path }) => path.split('/')[1])),

@@ -60,4 +60,4 @@ export const withDeferral = (statement: Sql, deferral: Deferral): Sql =>
 export const noValues: readonly Value[] = Object.freeze([])
 
 const mismatch = (placeholders: number, values: number) =>
-  new Error(`a statement with ${placeholders} placeholders was given ${values} values`)
+  new Error(`the number of placeholders is ${placeholders}, but the number of values is ${values}`)
