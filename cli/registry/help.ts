@@ -1,6 +1,6 @@
 export const registryHelp = `Usage: stemma registry COMMAND [flags]
 
-  configure-docker  Let docker, podman and other clients get tokens of your sign-in whenever they need one.
+  configure-docker  Let docker, podman and other clients get a token from your sign-in whenever they need one.
   login             Store a token in docker's configuration. It works until it expires, for at most an hour.
   logout            Remove the registry from docker's configuration.
 

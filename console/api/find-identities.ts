@@ -15,7 +15,7 @@ const maxPages = 10
 
 /**
  * Workloads of the organization, and people who have a role in it. A person who has no role yet is invited instead,
- * because people belong to no organization. A uid is suggested as it is.
+ * because people belong to no organization. If the text is a uid, this uid is suggested too.
  */
 export function findIdentities(group: string): (text: string) => Promise<Option[]> {
   const [organization = ''] = group.split('/')

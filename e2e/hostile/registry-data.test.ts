@@ -26,7 +26,7 @@ async function editorOfGroup(stage: ExampleContext) {
 }
 
 examples('the source of a repo', {
-  async 'cannot be a repo of another organization or group, with the same error as for a missing repo'(
+  async 'cannot be a repo of another organization or group; the error is the same as for a missing repo'(
     stage,
   ) {
     const { fail, owner, platform } = stage

@@ -237,9 +237,9 @@ onEachStore('an attacker of SCIM', (engine) => {
     await acme.expect(400, 'PUT', path, { userName: 'x'.repeat(513) })
     const members = Array.from({ length: 1001 }, (_, at) => ({ value: at.toString(16).padStart(16, '0') }))
     await acme.expect(400, 'POST', '/Groups', { displayName: 'many', members })
-    const one = { op: 'remove', path: 'members', value: members.slice(0, 501) }
+    const removal = { op: 'remove', path: 'members', value: members.slice(0, 501) }
     const { id: group } = await acme.expect(201, 'POST', '/Groups', { displayName: 'few' })
-    await acme.expect(400, 'PATCH', `/Groups/${group}`, patchOf(one, one))
+    await acme.expect(400, 'PATCH', `/Groups/${group}`, patchOf(removal, removal)) // 1002 members
     await acme.expect(400, 'GET', `/Users?attributes=${Array(101).fill('title').join()}`)
     const nested = `${'{"name":'.repeat(20_000)}1${'}'.repeat(20_000)}`
     await acme.expect(400, 'PUT', path, nested)

@@ -29,7 +29,7 @@ describe('a server', { timeout: 120_000 }, () => {
 
   test('loads only four of its dependencies at its start', async () => {
     const packages = await packagesLoadedBy(({ url }) => statusOf(`${url}/readyz`))
-    // Node contains undici and loads it when fetch is first used.
+    // Node contains undici and loads it when fetch is first used, which must not be at the start.
     const dependencies = [...Object.keys(manifest.dependencies), 'undici']
     assert.deepEqual(
       packages.filter((name) => dependencies.includes(name)),

@@ -1,7 +1,7 @@
 // Ends bodies that arrive too slowly, so that a client cannot keep an upload and a connection for ever.
 import type { Readable } from 'node:stream'
 
-/** At least this many bytes must arrive in each period in which the server reads, unless the body ends in it. */
+/** At least `bytes` must arrive in every `periodMs` of reading, except in the last period. */
 export type MinimumRate = { bytes: number; periodMs: number }
 
 /** About 1 KB per second: slower than any connection over which images can be pushed. */
@@ -24,7 +24,7 @@ export function watchBody(
 ): BodyWatch {
   const tooSlow = new AbortController()
   let received = 0
-  /** How long the server has still to read until the period ends. */
+  /** The reading time that is left in the period. */
   let remainingMs = periodMs
   let readingSince = 0
   let timer: NodeJS.Timeout | undefined

@@ -60,7 +60,7 @@ export function securityTokenService(deps: StsDependencies) {
 
 const rawToken = ({ token, expiry }: IssuedToken) => ({ token, expiry: timestampFromMs(expiry) })
 
-/** The bearer token of a header, in any format. */
+/** The bearer token of a header. The token can have any format. */
 export function bearerOf(authorization: string | undefined): string {
   const [, token] = /^Bearer +([!-~]{1,20000}) *$/i.exec(authorization ?? '') ?? []
   if (token === undefined)

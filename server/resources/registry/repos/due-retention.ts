@@ -1,5 +1,5 @@
-// The schedule of retention. Before a copy applies the rules of a repo, it sets the next time of the repo, so that no
-// other copy applies them as well.
+// The schedule of retention. Before a copy applies the rules of a repo, it sets the time at which
+// the repo is due again, so that no other copy applies them as well.
 import type { Store } from '../../../store/db.ts'
 import { sql } from '../../../store/sql.ts'
 import type { Deletions, RetentionDependencies } from './apply-retention.ts'
