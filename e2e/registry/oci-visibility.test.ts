@@ -134,8 +134,8 @@ onEachStore('the registry of a random tree', (engine) => {
       pick(own, step.repo) ?? pick([...world.repos, newChild(world.groups[0] ?? '')], step.repo) ?? ''
     const isNamed = step.isNamed && content.has(repo)
     const nameOf = (uid: string) => (isNamed ? pathOf(world, uid) : uid)
-    // A mount from the repo itself is left out: the challenge to it names one scope, and that to
-    // its twin with an invented source names two.
+    // The source is never the repo itself. Otherwise the WWW-Authenticate header would name one scope,
+    // but two scopes for the twin with an invented source.
     const others = world.repos.filter((uid) => uid !== repo)
     const sourceRepo = step.source === null ? undefined : pick(others, step.source)
     // Mostly a blob that the source has, so that only access decides.

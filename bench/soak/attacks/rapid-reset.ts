@@ -1,4 +1,5 @@
-// Resets each call of an HTTP/2 connection at once, and connects again when the server closes the connection.
+// Resets every call on an HTTP/2 connection immediately after it is sent. Connects again when the
+// server closes the connection.
 import { constants } from 'node:http2'
 import { callBlock, headers, preface, reset, settings } from '../../../server/testing/http2-frames.ts'
 import type { Attack } from './attack.ts'

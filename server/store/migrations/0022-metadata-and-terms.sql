@@ -1,4 +1,4 @@
--- Metadata that callers state about themselves. The company is stored in the identity instead.
+-- Metadata that callers state about themselves, except the company, which is stored in the identity.
 create table identity_metadata (
   identity text /*pg collate "C" */ primary key references identities (uid) on delete cascade,
   proto bytea not null

@@ -19,7 +19,8 @@ create index repo_blobs_by_use on repo_blobs (unused_since, repo, digest) where 
 alter table uploads add column digest text /*pg collate "C" */ references blobs (digest);
 create index uploads_by_digest on uploads (digest) where digest is not null;
 
--- When tasks that one copy of the server performs for all are due. Times are in milliseconds since 1970.
+-- Tasks that one copy of the server performs for all copies. `next_time` is when a task is due, in
+-- milliseconds since 1970.
 create table tasks (
   name text /*pg collate "C" */ primary key,
   next_time bigint not null
