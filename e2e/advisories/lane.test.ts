@@ -26,8 +26,8 @@ const { listAdvisories, exportAdvisoriesOsv } = AdvisoriesService.method
 const { listDocuments, listVulnerabilityMetadata } = SecurityAdvisoryService.method
 
 /**
- * The limit above which a list runs in the lane: the cost of one scan (`rowsPerScan` in server/store/list/plan.ts), so
- * that every list with filters exceeds it.
+ * Lists that cost more than this number of rows run in the lane. A single scan costs this much
+ * (`rowsPerScan` in server/store/list/plan.ts), so the filtered lists of these tests cost more.
  */
 const maxListRows = 50
 

@@ -17,9 +17,9 @@ export type FoundRepo =
   | { kind: 'repo'; uid: string }
   /** No such repo. `group` is the deepest existing group of the name, and `rest` the name that the repo would have. */
   | { kind: 'missing'; group: string; rest: string }
-  /** Several groups have the name. */
+  /** A part of the name fits several groups: these. */
   | { kind: 'ambiguous'; groups: string[] }
-  /** No organization has the name. */
+  /** No organization fits the first part of the name. */
   | { kind: 'nothing' }
 
 export type RegistryDependencies = {

@@ -28,7 +28,7 @@ export function headingsOf(slug: string): Heading[] {
   })
 }
 
-/** As code hosting sites make them, because links between the guides name these anchors. */
+/** The anchor of a heading, as code hosting sites make it. Links between the guides use it. */
 const anchorOf = (text: string) =>
   text
     .toLowerCase()
@@ -83,7 +83,7 @@ function pathOf({ prefix, slugs, pictures }: Site, target: string): string {
 export const codeBlock = (site: Site, language: string, text: string) =>
   html`<div class="code" data-language="${language}"><pre tabindex="0"><code>${withAddress(site, text)}</code></pre></div>`
 
-/** Replaces the address that a server has by default with the address of this server. */
+/** Replaces the default address in examples, localhost:8080, by the address of this server. */
 function withAddress({ baseUrl }: Site, text: string): string {
   return text
     .replaceAll('http://localhost:8080', baseUrl)

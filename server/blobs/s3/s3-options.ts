@@ -8,7 +8,10 @@ export type S3Options = {
   /** Put before all keys, so that a bucket can be shared. */
   prefix?: string | undefined
   credentials: StaticCredentials | WebIdentity
-  /** How long a URL of `redirectUrl` is valid. If undefined, no URLs are made: all content passes through the server. */
+  /**
+   * How long the URLs that clients are redirected to are valid (`BlobStore.redirectUrl`). If
+   * undefined, nobody is redirected: all content passes through the server.
+   */
   redirectSeconds?: number | undefined
   /** A local folder for the parts of running uploads: at most two parts for each. */
   spoolFolder: string

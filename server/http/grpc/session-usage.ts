@@ -12,7 +12,10 @@ export type GuardedStream = ServerHttp2Stream & {
   unsentBytes: number
 }
 
-/** A session is abusive when its penalty `points` exceed `maxPoints`. Each call that is answered subtracts one. */
+/**
+ * `points` are penalty points. session-guard.ts closes a session that has too many. Each call that
+ * is answered subtracts one.
+ */
 export type SessionUsage = {
   session: Http2Session
   points: number
@@ -28,7 +31,7 @@ export type SessionUsage = {
    */
   streams: number
   openStreams: number
-  /** Open streams of the standard services. */
+  /** Open streams of the standard services of gRPC (health and reflection). */
   standardStreams: number
   /** When the last call ended, in milliseconds since 1970. */
   usedAt: number

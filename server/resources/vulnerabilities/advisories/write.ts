@@ -51,7 +51,8 @@ export function* createAdvisory(
   const { columns, hashes } = searchColumnsOf(advisory, origin)
   const conflict = `advisory ${advisory.advisoryId} already exists`
   yield* createIn(access, group, advisories, advisory, { uid, now: time, columns }, conflict)
-  // Only now: the insert has waited for a transaction that withdraws an advisory with this id.
+  // Checked after the insert, because the insert waits for a transaction that is withdrawing an
+  // advisory with this id.
   const withdrawn = yield* first(
     sql`select uid from withdrawn_advisories where name = ${advisory.advisoryId}`,
   )
