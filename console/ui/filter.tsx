@@ -4,7 +4,7 @@ import type { Place } from '../router/route.ts'
 import { hrefOf, navigate, withQuery } from '../router/router.ts'
 import { Icon } from './icon.tsx'
 
-/** The parameters of a list that is searched by the filter `name`. */
+/** Request fields of a list ordered by name and searched with the query parameter `name`. */
 export const byName = ({ query }: Place) => ({
   orderBy: 'name',
   nameContains: query.get('name') || undefined,

@@ -21,8 +21,8 @@ export type HeldUpload = {
   readonly identity: string
   upload: Upload
   /**
-   * `reserved` bytes count against limits of groups for this upload. More must be reserved before
-   * the upload exceeds `maxSize` bytes. If `maxSize` is 0, this is not necessary.
+   * For this upload, `reserved` bytes count against the limits of groups. More must be reserved
+   * before the upload exceeds `maxSize` bytes, unless `maxSize` is 0.
    */
   reservation: Reservation
   /** False when the upload is saved or has ended. */

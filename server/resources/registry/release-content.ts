@@ -45,8 +45,8 @@ const batchBytes = 8 * 2 ** 20
 const manifestsPerBatch = 100
 
 /**
- * Manifests of a repo that have at most `batchSize` references and `batchBytes` together; at least one, if the repo has
- * any. No more references are counted than one batch may have.
+ * Manifests of a repo that have at most `batchSize` references and `batchBytes` together; at least
+ * one, if the repo has any. Counting stops at the first reference that is too many for one batch.
  */
 function* nextManifests(repo: string): Work<string[]> {
   const counted = yield sql`select manifest, count(*) from (

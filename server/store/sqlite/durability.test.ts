@@ -150,7 +150,7 @@ describe('the embedded store', () => {
   })
 })
 
-/** An adaptive sync with a simulated clock, which only syncs and `pass` advance. */
+/** An adaptive sync with a simulated clock. Only syncs and calls of `pass` advance the clock. */
 function simulatedSync() {
   let [time, active] = [0, 0]
   let duration = 0

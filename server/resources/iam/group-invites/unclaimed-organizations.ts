@@ -34,8 +34,9 @@ export function* requireFewUnclaimed(access: WriteAccess, creator: string, now: 
 }
 
 /**
- * Keeps an organization in which the operator has created something. It no longer counts toward the limit of its
- * creator, who could not make room otherwise.
+ * Deletes an expired organization with its invites. If the operator has created something else in
+ * it, the organization is kept, but no longer counts toward the limit of its creator, who could not
+ * make room otherwise.
  */
 function* removeUnclaimed(access: WriteAccess, organization: string): Work<void> {
   const contents = yield* contentsOf(organization)
