@@ -19,7 +19,7 @@ import { treeBelow } from './tree.ts'
 export type BenchServer = {
   server: Server
   organization: string
-  /** The group created last, two levels below the organization. */
+  /** The group created last: two levels below the organization, or one if it is the only group. */
   group: string
   authorization: string
   /** The Authorization header of another identity. */

@@ -71,7 +71,7 @@ describe('the settings of an organization in the console', {
     stage.problems.splice(0)
   })
 
-  test('after a dialog on the second page of a list, a button still leads to the first page', async () => {
+  test('after a dialog on the second page of a list, Previous leads to the first page', async () => {
     const { page } = stage
     const crowd = await addManyGroups(stage, 'crowd', 60)
     await page.goto(stage.at(`${paths.groups(crowd)}?name=crowd-`))

@@ -70,7 +70,7 @@ export const check: Command = {
   },
 }
 
-/** Undefined if the registry has no blobs: then there need not be a storage. */
+/** Undefined if the registry has no blobs, because its storage need not exist then. */
 async function checkStorage(
   config: Config,
   store: Store,
@@ -133,7 +133,7 @@ function describeSize({ repo, stored, counted }: SizeDifference): string {
 const summarizeRows = (count: number, shouldRepair: boolean) =>
   shouldRepair
     ? `${countOf(count, 'fault')} corrected.\n`
-    : `${countOf(count, 'fault')} found; stemmad check --repair corrects them.\n`
+    : `${countOf(count, 'fault')} found; stemmad check --repair corrects ${count === 1 ? 'it' : 'them'}.\n`
 
 function summarize(count: number, shouldRepair: boolean): string {
   if (count === 0) return 'All totals are correct.\n'

@@ -22,7 +22,7 @@ export function DeleteGroup({ place }: PageProps) {
     after: () => leave(),
   })
   const inside = (usage?.kinds ?? []).filter(
-    ({ used, kind: counted }) => Number(used) > 0 && counted !== 'registry_mebibytes',
+    ({ used, kind: countedKind }) => Number(used) > 0 && countedKind !== 'registry_mebibytes',
   )
   const leave = () => {
     if (uid !== place.group) return closeDialog(place)
@@ -50,10 +50,10 @@ export function DeleteGroup({ place }: PageProps) {
             there are:
           </p>
           <ul>
-            {inside.map(({ kind: counted = '', used }) => {
-              const text = `${Number(used).toLocaleString('en')} ${nameOf(counted, Number(used))}`
-              const to = pagesByKind[counted]
-              return <li key={counted}>{to ? <Link to={to(uid)}>{text}</Link> : text}</li>
+            {inside.map(({ kind: countedKind = '', used }) => {
+              const text = `${Number(used).toLocaleString('en')} ${nameOf(countedKind, Number(used))}`
+              const to = pagesByKind[countedKind]
+              return <li key={countedKind}>{to ? <Link to={to(uid)}>{text}</Link> : text}</li>
             })}
           </ul>
         </>
@@ -62,7 +62,7 @@ export function DeleteGroup({ place }: PageProps) {
   )
 }
 
-/** `role bindings` for two of `role_bindings`, `role binding` for one. */
+/** For `role_bindings`, returns `role binding` if the count is 1, and `role bindings` otherwise. */
 function nameOf(kind: string, count: number): string {
   const plural = kind.replaceAll('_', ' ')
   return count === 1 ? plural.replace(/ies$/, 'y').replace(/s$/, '') : plural

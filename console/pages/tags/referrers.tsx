@@ -68,7 +68,7 @@ const fileName = ({ kind, reference }: Artifact) =>
   `${kind.toLowerCase()}-${reference.replace(/[^a-z0-9.]+/gi, '-').slice(0, 40)}.json`
 
 const download = (repo: string, artifact: Artifact) =>
-  reporting(async () => {
+  withErrorToast(async () => {
     const content = contentOf(await queries.ensureQueryData(readManifest(repo, artifact.reference)))
     if (!content) return toast('This artifact has no content besides its manifest', 'warning')
     if ((content.size ?? 0) > maxDownloadBytes)
@@ -77,12 +77,12 @@ const download = (repo: string, artifact: Artifact) =>
   })
 
 const downloadManifest = (repo: string, artifact: Artifact) =>
-  reporting(async () => {
+  withErrorToast(async () => {
     const manifest = await queries.ensureQueryData(readManifest(repo, artifact.reference))
     saveFile(fileName(artifact), `${JSON.stringify(manifest, undefined, 2)}\n`, 'application/json')
   })
 
-async function reporting(work: () => Promise<void>): Promise<void> {
+async function withErrorToast(work: () => Promise<void>): Promise<void> {
   try {
     await work()
   } catch (error) {

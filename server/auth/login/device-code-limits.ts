@@ -1,6 +1,6 @@
-// Limits the number of device codes that nobody has entered yet. Anyone can request a device code, and the server must
-// store it to find it by its short user code. A network that requests too many is refused, so that it cannot displace
-// the codes of other networks.
+// Limits the number of device codes with which nobody has signed in yet. Anyone can request a
+// device code, and the server must store it to find it by its short user code. A network that
+// requests too many is refused, so that it cannot displace the codes of other networks.
 import { tooManyRequests } from '../../aip/errors.ts'
 import { digestOf } from '../../crypto/digest.ts'
 import type { Sql } from '../../store/sql.ts'

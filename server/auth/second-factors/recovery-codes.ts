@@ -32,5 +32,6 @@ export function* useRecoveryCode(identity: string, typed: string): Work<boolean>
 
 const normalized = (typed: string) => typed.replaceAll(/[\s-]/g, '').toLowerCase()
 
-// Comparing digests in SQL reveals nothing about the codes: nobody can choose a text with a given digest.
+// The time that SQL takes to compare digests reveals nothing about the codes: nobody can choose a
+// text with a given digest.
 const digestFor = (identity: string, code: string) => digestOf(`recovery code ${identity} ${code}`)

@@ -5,7 +5,7 @@ import type { JsonObject } from './read-object.ts'
 
 export type Page = { pageSize: number; pageToken: string }
 
-/** A limit of 0 is the same as an absent limit. A request with a token may have another limit than the first one. */
+/** A limit of 0 is the same as an absent limit. The limit may differ from page to page. */
 export function readPage(body: JsonObject): Page {
   const page = optionalObject(body, 'page', '') ?? {}
   optionalObject(page, 'properties', 'page.')
@@ -16,7 +16,7 @@ function readLimit(page: JsonObject): number {
   const limit = page.limit ?? 0
   if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 0)
     throw invalidField('page.limit', 'must be a whole number, 0 or more')
-  // The API reduces larger page sizes itself, but they must be below 2^31.
+  // The API reduces page sizes above its maximum itself, but refuses numbers from 2^31.
   return Math.min(limit, maxLimit)
 }
 

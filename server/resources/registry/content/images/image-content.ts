@@ -41,8 +41,8 @@ export async function readImageConfig(
 
 /**
  * For each image its digest, and the function that reads its SBOM. An image that is named twice is
- * returned once. To find one, up to 2 MiB of manifests are parsed, so other calls can run between
- * two images.
+ * returned once. Up to 2 MiB of manifests are parsed for each image, so this function lets other
+ * calls run between two images.
  */
 export async function findSboms(
   deps: Dependencies,

@@ -33,7 +33,7 @@ export type Scope = {
   advisoriesPerId: number
 }
 
-/** `uids` are the first advisories with this alias that the caller may list. */
+/** `uids` are the first advisories with the alias `id` that the caller may list. */
 export type Vulnerability = { id: string; uids: string[] }
 
 /** The vulnerabilities of which the caller may list an advisory, in the order of `ids`. */
