@@ -35,9 +35,9 @@ export type CapabilityInfo = Message<"capabilities.CapabilityInfo"> & {
   bit: number;
 
   /**
-   * The public platform reserves the capability for itself: a role with it must also have
-   * `CAP_INTERNAL`. This server does not check that: here, owners manage the registry of
-   * their organization.
+   * The public platform reserves the capability for itself: there, a role with it must also have
+   * `CAP_INTERNAL`. This server has no such rule, because its owners manage the registry of their
+   * organization themselves.
    *
    * @generated from field: bool internal_only = 3;
    */
@@ -72,9 +72,9 @@ export type CapabilityInfoJson = {
   bit?: number;
 
   /**
-   * The public platform reserves the capability for itself: a role with it must also have
-   * `CAP_INTERNAL`. This server does not check that: here, owners manage the registry of
-   * their organization.
+   * The public platform reserves the capability for itself: there, a role with it must also have
+   * `CAP_INTERNAL`. This server has no such rule, because its owners manage the registry of their
+   * organization themselves.
    *
    * @generated from field: bool internal_only = 3;
    */

@@ -160,8 +160,8 @@ export const scope: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
   extDesc(file_platform_common_access, 1);
 
 /**
- * Only this server calls the methods of the service. It is not served over REST and gRPC, and is not part of the
- * reference, the client library and the command line.
+ * Only this server calls the methods of the service. The service is not offered over
+ * REST or gRPC, and is not part of the reference, the client library or the command line.
  *
  * @generated from extension: bool internal = 50203;
  */

@@ -333,9 +333,10 @@ export const SecurityTokenService: GenService<{
    * Exchanges a token for an access token of the given identity, valid for at most one hour.
    * The token must match the identity.
    * If `identity` is empty, the access token is for the person whose issuer and subject are those of the token.
-   * The token must be for this server, or for the client of an identity provider of an organization. In the second case
-   * the access token is limited to the group of the provider, unless the organization is verified and the token confirms
-   * an e-mail address of its domain.
+   * The token of a person must be for this server, or for the client of an identity provider of an
+   * organization. If it is for such a client, the access token is limited to the group of the
+   * provider, unless the organization is verified and the token confirms an e-mail address of its
+   * domain.
    *
    * @generated from rpc platform.oidc.SecurityTokenService.Exchange
    */

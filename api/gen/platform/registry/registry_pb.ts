@@ -207,8 +207,9 @@ export const RepoSchema: GenMessage<Repo, {jsonType: RepoJson}> = /*@__PURE__*/
  */
 export type SyncConfig = Message<"platform.registry.SyncConfig"> & {
   /**
-   * The repo or image from which images are copied: the uid of a repo that the caller may list, or an image without a
-   * tag. An image of a repo in the same organization is stored as the uid of that repo.
+   * The repo or image from which images are copied: the uid of a repo that the caller may list, or
+   * an image without a tag. An image such as `acme/static`, of a repo directly in the same
+   * organization, is stored as the uid of that repo.
    *
    * @generated from field: string source = 1;
    */
@@ -281,8 +282,9 @@ export type SyncConfig = Message<"platform.registry.SyncConfig"> & {
  */
 export type SyncConfigJson = {
   /**
-   * The repo or image from which images are copied: the uid of a repo that the caller may list, or an image without a
-   * tag. An image of a repo in the same organization is stored as the uid of that repo.
+   * The repo or image from which images are copied: the uid of a repo that the caller may list, or
+   * an image without a tag. An image such as `acme/static`, of a repo directly in the same
+   * organization, is stored as the uid of that repo.
    *
    * @generated from field: string source = 1;
    */
@@ -3814,8 +3816,7 @@ export type ManifestMetadataIndexFilter = Message<"platform.registry.ManifestMet
   digest: string;
 
   /**
-   * Architecture, such as `arm64`, optionally with its variant, such as `arm/v7`. Default: `amd64` for an index, and the
-   * only one for a single image.
+   * Architecture, such as `arm64`, optionally with its variant, such as `arm/v7`. Default: `amd64`.
    *
    * @generated from field: string arch = 2;
    */
@@ -3836,8 +3837,7 @@ export type ManifestMetadataIndexFilterJson = {
   digest?: string;
 
   /**
-   * Architecture, such as `arm64`, optionally with its variant, such as `arm/v7`. Default: `amd64` for an index, and the
-   * only one for a single image.
+   * Architecture, such as `arm64`, optionally with its variant, such as `arm/v7`. Default: `amd64`.
    *
    * @generated from field: string arch = 2;
    */

@@ -643,8 +643,8 @@ export const DeliveriesService: GenService<{
     output: typeof DeliverySchema;
   },
   /**
-   * Sends an event again, with the same id, whether its delivery succeeded, failed or is still pending. The attempts
-   * follow the whole schedule again.
+   * Sends an event again, with the same id, whether its delivery succeeded, failed or is still
+   * pending. If an attempt fails, further attempts follow for up to 72 hours, as for a new delivery.
    *
    * @generated from rpc platform.events.v2beta1.DeliveriesService.RedeliverEvent
    */

@@ -276,8 +276,8 @@ export type AccessEntry = Message<"platform.iam.v2beta1.AccessEntry"> & {
   inherited: boolean;
 
   /**
-   * Time at which the access ends because the role binding or the membership in the external group expires. Absent if it
-   * does not.
+   * Time at which the access ends because the role binding or the membership in the external group
+   * expires. Absent if neither expires, and if `hidden` is true.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 7;
    */
@@ -343,8 +343,8 @@ export type AccessEntryJson = {
   inherited?: boolean;
 
   /**
-   * Time at which the access ends because the role binding or the membership in the external group expires. Absent if it
-   * does not.
+   * Time at which the access ends because the role binding or the membership in the external group
+   * expires. Absent if neither expires, and if `hidden` is true.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 7;
    */
@@ -1377,9 +1377,9 @@ export const CapabilityStateSchema: GenEnum<CapabilityState, CapabilityStateJson
  */
 export const AccessService: GenService<{
   /**
-   * Returns whether an identity has a capability at a resource, or may call a method there. The answer says whether such
-   * a call of this identity would be allowed now. If the identity is not the caller, the answer is for a token without
-   * limits.
+   * Returns whether an identity has a capability at a resource, or may call a method there. The
+   * answer holds for a call that the identity makes now. If the identity is not the caller, the
+   * answer is for a token without limits.
    *
    * @generated from rpc platform.iam.v2beta1.AccessService.CheckAccess
    */
@@ -1414,10 +1414,12 @@ export const AccessService: GenService<{
     output: typeof AccessExplanationSchema;
   },
   /**
-   * Lists everyone who has access at a resource, with the role binding that gives it. An identity with several role
-   * bindings is listed several times. Role bindings in the group itself come first, then those of the groups above, up
-   * to the organization. Members of an external group are listed one by one. Roles of people whom an identity provider
-   * has deactivated do not count. A question about the caller, with the caller's uid as `identity`, needs no capability.
+   * Lists everyone who has access at a resource, with the role binding that gives it. An identity
+   * with several role bindings is listed several times. If the resource is a group, its own role
+   * bindings come first, then those of the groups above it, up to the organization. Members of an
+   * external group are listed one by one. Roles of people whom an identity provider has deactivated
+   * do not count. A question about the caller, with the caller's uid as `identity`, needs no
+   * capability.
    *
    * @generated from rpc platform.iam.v2beta1.AccessService.ListAccess
    */

@@ -76,7 +76,7 @@ export type Account = Message<"platform.iam.v2beta1.Account"> & {
   authenticatorApp: boolean;
 
   /**
-   * Number of recovery codes that were not used yet.
+   * Number of recovery codes that have not been used yet.
    *
    * @generated from field: int32 recovery_codes_left = 8;
    */
@@ -155,7 +155,7 @@ export type AccountJson = {
   authenticatorApp?: boolean;
 
   /**
-   * Number of recovery codes that were not used yet.
+   * Number of recovery codes that have not been used yet.
    *
    * @generated from field: int32 recovery_codes_left = 8;
    */
@@ -220,7 +220,7 @@ export type Passkey = Message<"platform.iam.v2beta1.Passkey"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * Time at which it was last used. Absent if it was not used yet.
+   * Time at which it was last used. Absent if it has not been used yet.
    *
    * @generated from field: google.protobuf.Timestamp last_use_time = 5;
    */
@@ -263,7 +263,7 @@ export type PasskeyJson = {
   createTime?: TimestampJson;
 
   /**
-   * Time at which it was last used. Absent if it was not used yet.
+   * Time at which it was last used. Absent if it has not been used yet.
    *
    * @generated from field: google.protobuf.Timestamp last_use_time = 5;
    */
@@ -1029,11 +1029,11 @@ export const RemovePasskeyRequestSchema: GenMessage<RemovePasskeyRequest, {jsonT
 /**
  * The account of the caller: name, password, second factors, and where the caller is signed in.
  * Only a person can call these methods, only for their own account, and not with a token that is
- * limited to groups or capabilities. Methods that change the second factors fail with
- * `FRESH_SIGN_IN_REQUIRED` if the person signed in more than 15 minutes ago
- * (`STEMMA_FRESH_SIGN_IN`). `ChangePassword`, `BeginAuthenticatorApp` and `BeginPasskey` fail with
- * `NO_LOCAL_ACCOUNT` if the person does not sign in with a password: then their identity provider
- * decides about passwords and second factors.
+ * limited to groups or capabilities. Methods that change the second factors, except
+ * `RenamePasskey`, fail with `FRESH_SIGN_IN_REQUIRED` if the person signed in more than 15 minutes
+ * ago (`STEMMA_FRESH_SIGN_IN`). `ChangePassword`, `BeginAuthenticatorApp` and `BeginPasskey` fail
+ * with `NO_LOCAL_ACCOUNT` if the person does not sign in with a password: then their identity
+ * provider decides about passwords and second factors.
  *
  * @generated from service platform.iam.v2beta1.AccountService
  */

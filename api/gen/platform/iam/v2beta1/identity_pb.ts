@@ -1714,7 +1714,7 @@ export const IdentitiesService: GenService<{
   /**
    * Changes fields of an identity and returns the whole identity. Changing how the identity is recognised requires
    * more: in the organization of the identity, the caller must have all capabilities of this identity, and of every
-   * identity that can be assumed with its tokens.
+   * identity that can be assumed with access tokens of this identity.
    *
    * @generated from rpc platform.iam.v2beta1.IdentitiesService.UpdateIdentity
    */

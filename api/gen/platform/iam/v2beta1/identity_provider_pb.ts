@@ -363,8 +363,8 @@ export type IdentityProvider_OIDC = Message<"platform.iam.v2beta1.IdentityProvid
   clientId: string;
 
   /**
-   * Client secret of this server at the provider. Never returned. An update without it keeps the current
-   * secret; an update that changes the issuer must contain it.
+   * Client secret of this server at the provider. Never returned. An update that does not name it
+   * keeps the current secret; an update that changes the issuer must contain it if there is one.
    *
    * @generated from field: string client_secret = 3;
    */
@@ -421,8 +421,8 @@ export type IdentityProvider_OIDCJson = {
   clientId?: string;
 
   /**
-   * Client secret of this server at the provider. Never returned. An update without it keeps the current
-   * secret; an update that changes the issuer must contain it.
+   * Client secret of this server at the provider. Never returned. An update that does not name it
+   * keeps the current secret; an update that changes the issuer must contain it if there is one.
    *
    * @generated from field: string client_secret = 3;
    */

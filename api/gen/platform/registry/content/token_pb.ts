@@ -210,7 +210,8 @@ export const IssuedTokenSchema: GenMessage<IssuedToken, {jsonType: IssuedTokenJs
  */
 export const RegistryTokens: GenService<{
   /**
-   * Issues a token for the credentials of the request, limited to what the client asks for and the caller has.
+   * Issues a token for the credentials of the request. It gives the access that the client asks
+   * for, as far as the caller has it.
    *
    * @generated from rpc platform.registry.content.RegistryTokens.IssueToken
    */

@@ -107,8 +107,9 @@ export type Repo = Message<"platform.registry.v2beta1.Repo"> & {
   updateTime?: Timestamp | undefined;
 
   /**
-   * Whether everybody may pull from the repo, without an access token. Default: false. Setting it to true requires
-   * `role_bindings.create` and the capabilities of a pull, since it gives everybody this access.
+   * Whether everybody may pull from the repo, without an access token. Default: false. Setting it
+   * to true requires `role_bindings.create` and the capabilities that a pull requires, since it
+   * gives everybody this access.
    *
    * @generated from field: optional bool public = 1001;
    */
@@ -225,8 +226,9 @@ export type RepoJson = {
   updateTime?: TimestampJson;
 
   /**
-   * Whether everybody may pull from the repo, without an access token. Default: false. Setting it to true requires
-   * `role_bindings.create` and the capabilities of a pull, since it gives everybody this access.
+   * Whether everybody may pull from the repo, without an access token. Default: false. Setting it
+   * to true requires `role_bindings.create` and the capabilities that a pull requires, since it
+   * gives everybody this access.
    *
    * @generated from field: optional bool public = 1001;
    */

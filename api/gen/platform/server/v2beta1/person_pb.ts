@@ -62,8 +62,8 @@ export type Person = Message<"platform.server.v2beta1.Person"> & {
   local: boolean;
 
   /**
-   * Whether a local account has a password. It has none until the person chooses one at
-   * the link of the operator.
+   * Whether a local account has a password. It has none until the person chooses one with the link
+   * that an operator has given them.
    *
    * @generated from field: bool has_password = 6;
    */
@@ -162,8 +162,8 @@ export type PersonJson = {
   local?: boolean;
 
   /**
-   * Whether a local account has a password. It has none until the person chooses one at
-   * the link of the operator.
+   * Whether a local account has a password. It has none until the person chooses one with the link
+   * that an operator has given them.
    *
    * @generated from field: bool has_password = 6;
    */
@@ -233,8 +233,8 @@ export const PersonSchema: GenMessage<Person, {jsonType: PersonJson}> = /*@__PUR
  */
 export type ListPeopleRequest = Message<"platform.server.v2beta1.ListPeopleRequest"> & {
   /**
-   * Only people whose name or e-mail address contains this text. Only the addresses of local
-   * accounts are searched. The case of the letters A to Z is ignored.
+   * Only people whose name, or the e-mail address of their local account, contains this text. The
+   * case of the letters A to Z is ignored.
    *
    * @generated from field: string search = 1;
    */
@@ -283,8 +283,8 @@ export type ListPeopleRequest = Message<"platform.server.v2beta1.ListPeopleReque
  */
 export type ListPeopleRequestJson = {
   /**
-   * Only people whose name or e-mail address contains this text. Only the addresses of local
-   * accounts are searched. The case of the letters A to Z is ignored.
+   * Only people whose name, or the e-mail address of their local account, contains this text. The
+   * case of the letters A to Z is ignored.
    *
    * @generated from field: string search = 1;
    */
