@@ -51,7 +51,7 @@ export function Menu({ label, items, icon, children, class: className }: MenuPro
   return (
     <span class="menu-button" ref={button}>
       <Button
-        // With this, a press on the button is not a click elsewhere, which would close the menu before `toggle` runs.
+        // Without this, a press on the button is a click outside the menu and closes it before `toggle` runs.
         popovertarget={id}
         aria-haspopup="menu"
         aria-controls={id}

@@ -273,7 +273,7 @@ examples('packages of images', {
     })
     await client.pushManifest(repo, 'built', built, types.index)
     for (const manifest of [built, none]) assert.deepEqual(await packagesOf(digestOf(manifest)), [fromSpdx])
-    // Published clients send items, which the query of REST cannot contain.
+    // Published clients send the field `items`, a list of messages, which a REST query cannot contain.
     const grpc = grpcDoor(stage.platform.url)
     const entries = [
       { imageDigest: digestOf(b) },

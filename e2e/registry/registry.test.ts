@@ -40,7 +40,7 @@ examples('repos', {
     assert.deepEqual(await succeed(getRepo, { uid: uid as string }), repo)
   },
 
-  async 'every field of a repo is stored, and can be changed or cleared by itself'({ succeed, owner }) {
+  async 'every field of a repo is stored, and updates change only the named fields'({ succeed, owner }) {
     const fields = {
       name: 'nginx',
       description: 'serves',

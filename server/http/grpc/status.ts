@@ -78,6 +78,6 @@ export function openStatusWriter(errorDomain: string): StatusWriter {
 
 function packDetail({ type, fields }: Detail) {
   const schema = detailSchemas[type]
-  if (!schema) throw new Error(`${type} is not a detail type that errors use`)
+  if (!schema) throw new Error(`there is no schema for error details of type ${type}`)
   return anyPack(schema, fromJson(schema, fields as JsonObject))
 }

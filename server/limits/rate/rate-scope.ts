@@ -6,14 +6,22 @@ import { costClasses } from './cost-class.ts'
 import type { Meter, Meters } from './meter.ts'
 import { openMeters } from './meter.ts'
 import type { Rate } from './rate.ts'
-import { after, callsLeft, hasRoom, rateOf, secondsUntilFull, secondsUntilRoom, usedShare } from './rate.ts'
+import {
+  admitsCall,
+  after,
+  callsLeft,
+  rateOf,
+  secondsUntilCall,
+  secondsUntilFull,
+  usedShare,
+} from './rate.ts'
 import type { Policy, ScopeName } from './rate-refusal.ts'
 import { rateFields, rateRefusal } from './rate-refusal.ts'
 
 /** Cost classes are passed as an index in `costClasses`. Times are in milliseconds of the clock. */
 export type RateScope = {
   meters: Meters
-  /** Throws if the meter has no room for a call. */
+  /** Throws if the meter does not admit a call. */
   require(meter: Meter, costClass: number, now: number): void
   take(meter: Meter, costClass: number, now: number): void
   /** Undoes `take`. */
@@ -55,7 +63,7 @@ export function openRateScope({ name, perSecond, maxMeters, clock }: RateScopeOp
   }
 
   function refuse(meter: Meter, policy: Policy, costClass: number, now: number): never {
-    const seconds = secondsUntilRoom(meter.fullAt[costClass] ?? 0, policy.rate, now)
+    const seconds = secondsUntilCall(meter.fullAt[costClass] ?? 0, policy.rate, now)
     let refusal = meter.refusals[costClass]
     if (refusal?.seconds !== seconds) {
       refusal = { seconds, error: rateRefusal(policy, meter.key, seconds) }
@@ -71,8 +79,8 @@ export function openRateScope({ name, perSecond, maxMeters, clock }: RateScopeOp
       const policy = policies[costClass]
       if (!policy) return
       const mayTake =
-        hasRoom(meter.fullAt[costClass] ?? 0, policy.rate, now) &&
-        unshared.hasRoom(meter, costClass, policy.rate, now)
+        admitsCall(meter.fullAt[costClass] ?? 0, policy.rate, now) &&
+        unshared.admitsCall(meter, costClass, policy.rate, now)
       if (!mayTake) refuse(meter, policy, costClass, now)
     },
     take(meter, costClass, now) {

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import {
+  admitsCall,
   after,
   burstSeconds,
   callsLeft,
-  hasRoom,
   rateOf,
+  secondsUntilCall,
   secondsUntilFull,
-  secondsUntilRoom,
 } from './rate.ts'
 
 /** A bucket. Tests pass it the time, in milliseconds. */
@@ -19,12 +19,12 @@ function openBucket(perSecond: number) {
   return {
     rate,
     call(now: number): boolean {
-      if (!hasRoom(fullAt, rate, now)) return false
+      if (!admitsCall(fullAt, rate, now)) return false
       fullAt = after(fullAt, 1, rate, now)
       return true
     },
     left: (now: number) => callsLeft(fullAt, rate, now),
-    untilRoom: (now: number) => secondsUntilRoom(fullAt, rate, now),
+    untilCall: (now: number) => secondsUntilCall(fullAt, rate, now),
     untilFull: (now: number) => secondsUntilFull(fullAt, now),
   }
 }
@@ -81,9 +81,9 @@ describe('a bucket', () => {
     assert.equal(bucket.untilFull(0), 8)
     for (let count = 0; count < 5; count++) bucket.call(0)
     assert.equal(bucket.left(0), 0)
-    assert.equal(bucket.untilRoom(0), 1)
+    assert.equal(bucket.untilCall(0), 1)
     assert.ok(
-      bucket.call(bucket.untilRoom(0) * 1000),
+      bucket.call(bucket.untilCall(0) * 1000),
       'a client that waits as long as it is told is admitted',
     )
   })
@@ -92,7 +92,7 @@ describe('a bucket', () => {
     const bucket = openBucket(0.02)
     assert.ok(bucket.call(0))
     assert.equal(bucket.call(0), false)
-    assert.equal(bucket.untilRoom(0), 50)
+    assert.equal(bucket.untilCall(0), 50)
     assert.equal(bucket.call(49_000), false)
     assert.ok(bucket.call(50_000))
   })

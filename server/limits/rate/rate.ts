@@ -18,11 +18,11 @@ export function rateOf(perSecond: number): Rate | undefined {
   if (perSecond === 0) return undefined
   const costMs = 1000 / perSecond
   const burst = Math.max(1, Math.floor(perSecond * burstSeconds))
-  // Because of rounding errors, the last call of a burst could be refused without the thousandth.
+  // Without the added 0.001, rounding errors could make the bucket refuse the last call of a burst.
   return { perSecond, burst, costMs, burstMs: (burst + 0.001) * costMs }
 }
 
-export const hasRoom = (fullAt: number, { costMs, burstMs }: Rate, now: number) =>
+export const admitsCall = (fullAt: number, { costMs, burstMs }: Rate, now: number) =>
   Math.max(fullAt, now) + costMs - now <= burstMs
 
 /** When a bucket will be full after `calls` further calls. */
@@ -37,7 +37,7 @@ export const callsLeft = (fullAt: number, { costMs, burstMs }: Rate, now: number
   Math.max(0, Math.floor((burstMs - Math.max(0, fullAt - now)) / costMs))
 
 /** Whole seconds until the bucket admits a call again, at least one. */
-export const secondsUntilRoom = (fullAt: number, { costMs, burstMs }: Rate, now: number) =>
+export const secondsUntilCall = (fullAt: number, { costMs, burstMs }: Rate, now: number) =>
   Math.max(1, Math.ceil((fullAt - now + costMs - burstMs) / 1000))
 
 /** Whole seconds until the bucket is full, at least one. */

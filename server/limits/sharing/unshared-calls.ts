@@ -5,7 +5,7 @@ import type { Rate } from '../rate/rate.ts'
 /** Cost classes are passed as their index. */
 export type UnsharedCalls = {
   /** Whether this copy may admit another call before it sends its unshared calls to the others. */
-  hasRoom(meter: Meter, costClass: number, rate: Rate, now: number): boolean
+  admitsCall(meter: Meter, costClass: number, rate: Rate, now: number): boolean
   add(meter: Meter, costClass: number): void
   /** Undoes `add`, but leaves one call, because a meter in `pending` must have unshared calls. */
   remove(meter: Meter, costClass: number): void
@@ -40,7 +40,7 @@ export function openUnsharedCalls(rates: readonly (Rate | undefined)[], maxMeter
   return {
     // `overBudget` is the number of calls admitted beyond the limit, if every other copy has admitted as many unshared
     // calls as this one.
-    hasRoom(meter, costClass, { burst, burstMs, costMs }, now) {
+    admitsCall(meter, costClass, { burst, burstMs, costMs }, now) {
       if (copies === 1) return true
       const left = (burstMs - Math.max(0, (meter.fullAt[costClass] ?? 0) - now)) / costMs
       const overBudget = (copies - 1) * (meter.unshared[costClass] ?? 0) - left

@@ -1,6 +1,6 @@
 -- Responses to creates that were sent with an idempotency key. `id` is a keyed hash of caller, method and key,
 -- `digest` a keyed hash of the request, and `sealed` the encrypted response: a row reveals neither key, request nor
--- response. Only the newest responses of a caller are kept, large ones and others separately.
+-- response. Only the newest responses of a caller are kept, with one limit for large responses and one for others.
 
 create table idempotency_keys (
   id text /*pg collate "C" */ primary key,

@@ -38,5 +38,5 @@ create index external_group_members_by_expire_time on external_group_members (ex
 -- so that calls need not look for memberships.
 alter table identities add column external_until bigint;
 
--- Role bindings have a new field.
+-- Role bindings have a new field. An empty shape makes the next start render their rows again.
 update role_bindings set shape = '';

@@ -2,7 +2,7 @@
 
 -- The token is stored as a digest. `token_digest` is null before the first token.
 -- `token_expire_time` is null if the token does not expire. The previous token works until
--- `previous_expire_time`. The counts limit the size of a provider.
+-- `previous_expire_time`. The counts are stored to limit the users and groups of a provider.
 create table scim_settings (
   provider text /*pg collate "C" */ primary key references identity_providers (uid) on delete cascade,
   is_enabled bigint not null,
@@ -73,5 +73,5 @@ create table provider_sign_outs (
 alter table sign_in_states add column provider text /*pg collate "C" */;
 alter table refresh_tokens add column provider text /*pg collate "C" */;
 
--- Identity providers have a new field.
+-- Identity providers have a new field. An empty shape makes the next start render their rows again.
 update identity_providers set shape = '';

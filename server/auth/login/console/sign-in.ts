@@ -93,5 +93,5 @@ function ownPath(baseUrl: string, to: string): string {
 
 const isPagePath = (path: string) => path.startsWith(consolePaths.home) || path.startsWith(docsPath)
 
-/** The pages of services and guides. */
+/** The documentation: a page for each service of the API, and the guides. */
 const docsPath = '/docs/'

@@ -51,8 +51,8 @@ function patternIssuerOf({ relationship }: Identity): string | null {
 }
 
 /**
- * The organization that the subject or its pattern names, other than the organization of the identity. Null if it names
- * none or several.
+ * The organization, other than that of the identity, whose uid the subject or its pattern contains. Tokens of its
+ * identities may match. Null if there is none or several.
  */
 function trustedRootOf({ uid, relationship }: Identity): string | null {
   const { value: subject = '' } = relationship.case === 'claimMatch' ? relationship.value.sub : {}

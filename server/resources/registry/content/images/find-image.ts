@@ -1,4 +1,4 @@
-// Finds the image for an architecture: the image itself, or one of those that an index lists.
+// Finds the image for an architecture. The given digest is that of an image or of an index of images.
 import { RepoSchema } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { failedPrecondition, noImage, noImageFor, notFound } from '../../../../aip/errors.ts'
 import { among, sql } from '../../../../store/sql.ts'

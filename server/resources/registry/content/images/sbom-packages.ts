@@ -51,7 +51,7 @@ function packageOf(purl: string, license: string, buildTime: number): SbomPackag
   return [{ purl, originPurl: originOf(purl), license, ...time }]
 }
 
-/** The year 10000, which timestamps do not reach. */
+/** The year 10000. A protobuf Timestamp must be earlier. */
 const maxTime = Date.UTC(10_000, 0)
 
 /**
