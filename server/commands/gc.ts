@@ -20,8 +20,9 @@ export const gc: Command = {
   usage: 'gc [--dry-run] [--unknown]',
   summary: 'Deletes content of the registry to which nothing refers.',
   details: `Servers can use the store meanwhile; they also collect garbage by themselves (STEMMA_REGISTRY_GC_INTERVAL).
-Deletes blobs that are not part of a manifest, and unfinished uploads, once nothing has referred to them for the grace
-period (STEMMA_REGISTRY_GC_GRACE). Manifests are kept, with or without a tag.
+Deletes blobs to which no manifest has referred for the grace period (STEMMA_REGISTRY_GC_GRACE), and unfinished uploads
+to which nothing was written for a day, or for the grace period if that is longer. Manifests are kept, with or without
+a tag.
 --unknown also deletes blobs that the store does not know, such as those that were pushed after the backup from which it
 was restored. Use it only if no other database has its content in the same folder, or in the same bucket and prefix.
 --dry-run deletes nothing, and prints what would be deleted.`,
