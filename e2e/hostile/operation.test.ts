@@ -166,10 +166,11 @@ test('the metrics port must be a number and differ from the main port', () => {
   assert.throws(() => readConfig({ STEMMA_METRICS_PORT: 'x' }, []), /STEMMA_METRICS_PORT .*whole number/)
 })
 
+const readCompose = () =>
+  parse(readFileSync(join(import.meta.dirname, '../../compose.yaml'), 'utf8'), { merge: true })
+
 test('compose.yaml trusts only the address of its balancer', () => {
-  const compose = parse(readFileSync(join(import.meta.dirname, '../../compose.yaml'), 'utf8'), {
-    merge: true,
-  })
+  const compose = readCompose()
   const { balancer, db } = compose.services
   const address = balancer.networks.front.ipv4_address
   for (const name of ['stemma-1', 'stemma-2']) {
@@ -183,4 +184,11 @@ test('compose.yaml trusts only the address of its balancer', () => {
   // The database and the balancer cannot reach each other.
   assert.deepEqual([db.networks, Object.keys(balancer.networks)], [['data'], ['front']])
   assert.ok(address.startsWith(compose.networks.front.ipam.config[0].subnet.split('.0/')[0]))
+})
+
+test('the copies of compose.yaml share the content of the registry', () => {
+  const compose = readCompose()
+  for (const name of ['stemma-1', 'stemma-2'])
+    assert.deepEqual(compose.services[name].volumes, ['content:/data'])
+  assert.ok('content' in compose.volumes)
 })
