@@ -12,7 +12,7 @@ import { parseComposedLine } from '../composed/run-composed.ts'
 import { examplesOf } from '../help/examples.ts'
 import { helpOf } from '../help/help.ts'
 import { columnsOf } from '../output/columns.ts'
-import { commandOf, findResource, printedMessageOf, resources } from './commands.ts'
+import { commandOf, findResource, printedMessageOf, resources, rowsField } from './commands.ts'
 import { flagsOf, isUid } from './request-flags.ts'
 
 const generatedFolder = join(import.meta.dirname, '../../api/gen/platform')
@@ -97,11 +97,11 @@ describe('every command that is written by hand', () => {
 })
 
 describe('every table', () => {
-  for (const { name, commands: resourceCommands } of resources) {
-    const list = resourceCommands.find(({ verb }) => verb === 'list')
-    if (list)
-      test(`${name} has columns of existing fields`, () => {
-        const message = printedMessageOf(list)
+  for (const command of commands) {
+    const { resource, verb } = command
+    if (rowsField(command) !== '' && !findComposed(resource, verb))
+      test(`${resource} ${verb} has columns of existing fields`, () => {
+        const message = printedMessageOf(command)
         for (const { paths } of columnsOf(message, true))
           for (const path of paths) assert.ok(hasPath(message, path.split('.')), path)
       })
