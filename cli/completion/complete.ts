@@ -7,10 +7,11 @@ import { composedCommands, findComposed, verbsOf } from '../composed/commands.ts
 import type { Completion, ComposedCommand } from '../composed/composed-command.ts'
 import type { ContextFlags } from '../context.ts'
 import type { Command } from '../contract/commands.ts'
-import { findCommand, resources, targetResource } from '../contract/commands.ts'
+import { findCommand, resources } from '../contract/commands.ts'
 import { enumNames } from '../contract/enum-names.ts'
 import type { Flag } from '../contract/request-flags.ts'
 import { flagsOf } from '../contract/request-flags.ts'
+import { targetResource } from '../contract/target.ts'
 import { formats } from '../output/format.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Candidate } from './candidate.ts'
@@ -142,7 +143,8 @@ async function commandCandidates(command: Command, words: string[], runtime: Run
   })
   if (values) return values
   if (current.startsWith('-') || command.target.length === 0) return flagNames(command)
-  return suggest(targetResource(command), current)
+  const resource = targetResource(command)
+  return resource === undefined ? [] : suggest(resource, current)
 }
 
 function flagNames(command: Command): Candidate[] {

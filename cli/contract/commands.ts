@@ -11,7 +11,7 @@ export type Command = {
   method: Method
   /** Decides which flags the command has and how its response is printed. */
   kind: 'list' | 'stream' | 'delete' | 'update' | 'call'
-  /** The path of fields from the request to the uid that users give as an argument. Empty if there is none. */
+  /** The path of fields from the request to the uid or id that users give as an argument. Empty if there is none. */
   target: DescField[]
 }
 
@@ -111,18 +111,6 @@ function targetOf({ desc, bindings }: Method): DescField[] {
   const variable = /\{([^=}]+)/.exec(bindings[0]?.path ?? '')?.[1]
   return variable === undefined || variable === 'parent' ? [] : fieldsAt(desc.input, variable)
 }
-
-/** Request fields that name a resource of another kind than the command, with that kind. */
-const resourcesByTarget: Record<string, string> = {
-  group_uid: 'groups',
-  group: 'groups',
-  repo_uid: 'repos',
-  resource: 'groups',
-}
-
-/** The kind of resource that the argument of a command names: usually that of the command. */
-export const targetResource = ({ resource, target }: Command): string =>
-  resourcesByTarget[target.at(-1)?.name ?? ''] ?? resource
 
 /** The fields along a dotted path of proto names. */
 export function fieldsAt(message: DescMessage, path: string): DescField[] {

@@ -11,9 +11,12 @@ import { composedCommands, findComposed } from '../composed/commands.ts'
 import { parseComposedLine } from '../composed/run-composed.ts'
 import { examplesOf } from '../help/examples.ts'
 import { helpOf } from '../help/help.ts'
+import { namedResourceFor } from '../names/naming.ts'
 import { columnsOf } from '../output/columns.ts'
 import { commandOf, findResource, printedMessageOf, resources, rowsField } from './commands.ts'
-import { flagsOf, isUid } from './request-flags.ts'
+import { flagsOf } from './request-flags.ts'
+import { targetResource } from './target.ts'
+import { isUid } from './uid-fields.ts'
 
 const generatedFolder = join(import.meta.dirname, '../../api/gen/platform')
 const files = readdirSync(generatedFolder, { recursive: true, encoding: 'utf8' }).filter((file) =>
@@ -75,6 +78,15 @@ describe('every command', () => {
     test(`${name} has a resource for each uid flag`, () => {
       for (const { field, refersTo } of flags)
         if (isUid(field)) assert.ok(findResource(refersTo ?? ''), `${field.name} has no resource`)
+    })
+
+    test(`${name} has an argument that can be resolved, if it has one`, () => {
+      const field = command.target.at(-1)
+      if (!field) return
+      const resource = targetResource(command)
+      // An id is sent as it is.
+      if (resource === undefined) assert.equal(field.name, 'id')
+      else commandOf(namedResourceFor(resource), 'list')
     })
 
     test(`${name} has help`, () => {

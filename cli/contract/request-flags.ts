@@ -1,10 +1,11 @@
 // The flags of a command, derived from the fields of its request.
 import type { DescField, DescMessage } from '@bufbuild/protobuf'
-import { isOutputOnly, isScope, rulesOf } from '@stemma/api/method.ts'
+import { isOutputOnly, rulesOf } from '@stemma/api/method.ts'
 import { parentOf } from '../names/naming.ts'
 import type { Command } from './commands.ts'
 import { resources } from './commands.ts'
 import { kebab, singular } from './spelling.ts'
+import { isUid } from './uid-fields.ts'
 
 export type Flag = {
   name: string
@@ -62,9 +63,6 @@ function createFlag(command: Command, path: DescField[], prefix: string): Flag {
   const refersTo = isUid(field) ? referencedResource(command, field) : undefined
   return { name, path, field, refersTo, ...(name !== fullName && { alias: fullName }) }
 }
-
-export const isUid = (field: DescField): boolean =>
-  rulesOf(field).uid || (isScope(field) && field.fieldKind === 'scalar')
 
 /** The resource whose uid a field contains: the resource that the field is named after, or else the parent. */
 function referencedResource({ resource }: Command, { name }: DescField): string {

@@ -26,7 +26,7 @@ export const commonFlagRows: Row[] = [
 
 const rowsByFlag: Record<string, Row> = {
   all: ['--all', 'List all pages. Each page is printed when it arrives.'],
-  yes: ['-y, --yes', 'Delete without asking for confirmation.'],
+  yes: ['-y, --yes', 'Do not ask for confirmation.'],
   file: [
     '-f, --file FILE|-',
     'Fields as JSON or YAML, from a file or standard input. Flags take precedence over these fields.',

@@ -5,8 +5,8 @@ import { composedOf, contractCommandsOf, findComposed } from '../composed/comman
 import type { ComposedCommand } from '../composed/composed-command.ts'
 import { usageOf as composedUsageOf, rowsOf } from '../composed/composed-command.ts'
 import type { Command, Resource } from '../contract/commands.ts'
-import { findCommand, findResource, resources, targetResource } from '../contract/commands.ts'
-import { singular } from '../contract/spelling.ts'
+import { findCommand, findResource, resources } from '../contract/commands.ts'
+import { argumentName } from '../contract/target.ts'
 import { exitCodesHelp } from '../exit-codes.ts'
 import { UsageError } from '../failure.ts'
 import manifest from '../package.json' with { type: 'json' }
@@ -121,8 +121,7 @@ function usageOf(command: Command): string {
   const { verb, target, kind, resource } = command
   if (verb === resource) return ''
   if (target.length === 0) return verb
-  const argument = singular(targetResource(command)).toUpperCase()
-  return `${verb} ${argument}${kind === 'delete' || verb === 'get' ? '…' : ''}`
+  return `${verb} ${argumentName(command)}${kind === 'delete' || verb === 'get' ? '…' : ''}`
 }
 
 const firstSentence = (text: string): string => splitSummary(text).summary

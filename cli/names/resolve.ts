@@ -1,10 +1,18 @@
 import type { Connection } from '@stemma/api'
+import type { Command } from '../contract/commands.ts'
 import { singular, spaced, withArticle } from '../contract/spelling.ts'
+import { targetResource } from '../contract/target.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { Failure, UsageError } from '../failure.ts'
 import type { Match } from './find.ts'
 import { findGroups, findNamed } from './find.ts'
 import { isNamed, looksLikeUid, namedResourceFor } from './naming.ts'
+
+/** Resolves the argument of a command: a name, path or uid to a uid. An id is returned as it is. */
+export async function resolveTarget(connection: Connection, command: Command, text: string): Promise<string> {
+  const resource = targetResource(command)
+  return resource === undefined ? text : resolveUid(connection, resource, text)
+}
 
 /** Resolves a name, path or uid to a uid. Matches in `preferredGroup` take precedence over others. */
 export async function resolveUid(

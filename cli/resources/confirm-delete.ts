@@ -2,36 +2,50 @@ import { once } from 'node:events'
 import type { Connection } from '@stemma/api'
 import type { Command } from '../contract/commands.ts'
 import { findCommand } from '../contract/commands.ts'
-import { singular, spaced } from '../contract/spelling.ts'
+import { targetResource } from '../contract/target.ts'
 import { UsageError } from '../failure.ts'
 import { singleLine } from '../single-line.ts'
+import { actionOf, capitalized, countOf, nounOf } from './deletion-words.ts'
 import type { Invocation } from './invocation.ts'
 
 const maxShownNames = 5
 
 /**
- * Asks the person at the terminal whether to delete the resources. The question shows their names, which are fetched
- * from the server, because people do not recognise uids.
+ * Asks the person at the terminal whether to delete the resources. `targets` are their uids or ids, or undefined for a
+ * command that has no argument.
  */
 export async function confirmDelete(
   { command, connection, runtime: { stdin, stderr } }: Invocation,
-  uids: string[],
+  targets: (string | undefined)[],
 ): Promise<boolean> {
-  const resource = spaced(uids.length === 1 ? singular(command.resource) : command.resource)
   if (!stdin.isTTY || !stderr.isTTY)
     throw new UsageError(
-      `cannot ask for confirmation without a terminal; use --yes to delete ${uids.length} ${resource}`,
+      `cannot ask for confirmation without a terminal; use --yes to ${actionOf(command)} ${countOf(command, targets.length)}`,
     )
-  const names = await Promise.all(uids.slice(0, maxShownNames).map((uid) => nameOf(command, uid, connection)))
-  const others = uids.length > names.length ? ` and ${uids.length - names.length} more` : ''
-  stderr.write(`Delete ${resource} ${names.join(', ')}${others}? [y/N] `)
+  stderr.write(`${capitalized(actionOf(command))} ${await describe(command, targets, connection)}? [y/N] `)
   const [answer] = (await Promise.race([once(stdin, 'data'), once(stdin, 'end')])) as [Buffer?]
   stdin.pause()
   return /^y(?:es)?$/i.test(String(answer ?? '').trim())
 }
 
-async function nameOf({ resource }: Command, uid: string, connection: Connection): Promise<string> {
-  const get = findCommand(resource, 'get')
-  const { name } = get ? await connection.call(get.method.desc, { uid }) : {}
-  return typeof name === 'string' && name !== '' ? `${JSON.stringify(singleLine(name))} (${uid})` : uid
+/** The resources with their names, which are fetched from the server, because people do not recognise uids. */
+async function describe(
+  command: Command,
+  targets: (string | undefined)[],
+  connection: Connection,
+): Promise<string> {
+  if (command.target.length === 0) return countOf(command, 1)
+  const shown = targets.slice(0, maxShownNames)
+  const names = await Promise.all(shown.map((target = '') => nameOf(command, target, connection)))
+  const others = targets.length > names.length ? ` and ${targets.length - names.length} more` : ''
+  return `${nounOf(command, targets.length)} ${names.join(', ')}${others}`
+}
+
+async function nameOf(command: Command, target: string, connection: Connection): Promise<string> {
+  const resource = targetResource(command)
+  const get = resource === undefined ? undefined : findCommand(resource, 'get')
+  const { name } = get ? await connection.call(get.method.desc, { uid: target }) : {}
+  return typeof name === 'string' && name !== ''
+    ? `${JSON.stringify(singleLine(name))} (${target})`
+    : singleLine(target)
 }

@@ -3,19 +3,19 @@ import { readFile } from 'node:fs/promises'
 import { text as readAll } from 'node:stream/consumers'
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf'
 import type { FieldTexts } from '../command-line.ts'
-import { targetResource } from '../contract/commands.ts'
 import { parseDocument } from '../contract/document.ts'
 import { parseFlagValue } from '../contract/flag-values.ts'
 import type { Document, FieldValue } from '../contract/request.ts'
 import { buildRequest, requireEncodable } from '../contract/request.ts'
 import type { Flag } from '../contract/request-flags.ts'
 import { withArticle } from '../contract/spelling.ts'
+import { argumentForm, targetKind } from '../contract/target.ts'
 import { Failure, UsageError } from '../failure.ts'
-import { resolveUid } from '../names/resolve.ts'
+import { resolveTarget, resolveUid } from '../names/resolve.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Invocation } from './invocation.ts'
 
-/** `target` is the name or uid that was given without a flag. */
+/** `target` is the name, uid or id that was given without a flag. */
 export async function readRequest(invocation: Invocation, target: string | undefined): Promise<JsonObject> {
   const { command, line, connection, runtime } = invocation
   const { file } = line.options
@@ -25,9 +25,9 @@ export async function readRequest(invocation: Invocation, target: string | undef
     const text = target ?? uidIn(document?.content)
     if (text === undefined)
       throw new UsageError(
-        `${command.resource} ${command.verb} needs the name or uid of ${withArticle(targetResource(command))}`,
+        `${command.resource} ${command.verb} needs the ${argumentForm(command)} of ${withArticle(targetKind(command))}`,
       )
-    const value = await resolveUid(connection, targetResource(command), text)
+    const value = await resolveTarget(connection, command, text)
     values.push({ path: command.target, value })
   }
   const request = buildRequest(command, values, document)

@@ -8,6 +8,7 @@ import { openConnection } from '../connection.ts'
 import type { Command } from '../contract/commands.ts'
 import { findCommand, findResource } from '../contract/commands.ts'
 import { singular, spaced } from '../contract/spelling.ts'
+import { targetKind } from '../contract/target.ts'
 import { UsageError } from '../failure.ts'
 import { parseFormat } from '../output/format.ts'
 import { openScreen } from '../output/screen.ts'
@@ -71,7 +72,8 @@ async function runCommand(command: Command, line: CommandLine, runtime: Runtime)
   }
 }
 
-function checkArguments({ target, kind, verb, resource }: Command, { positionals }: CommandLine): void {
+function checkArguments(command: Command, { positionals }: CommandLine): void {
+  const { target, kind, verb, resource } = command
   const [first = '', second] = positionals
   const name = `stemma ${resource} ${verb}`
   if (target.length === 0 && first !== '')
@@ -79,6 +81,6 @@ function checkArguments({ target, kind, verb, resource }: Command, { positionals
   const acceptsSeveral = kind === 'delete' || verb === 'get'
   if (second !== undefined && !acceptsSeveral)
     throw new UsageError(
-      `${name} accepts only one ${spaced(singular(resource))}; remove ${JSON.stringify(second)}`,
+      `${name} accepts only one ${spaced(singular(targetKind(command)))}; remove ${JSON.stringify(second)}`,
     )
 }

@@ -136,6 +136,7 @@ onEachStore('stemma', (engine) => {
     const refused = await failure(6, 'terms accept acme --document-ids tou.v1')
     assert.match(refused, /has set no documents to accept/)
     assert.match(await failure(2, 'terms list-acceptances'), /needs the name or uid of a group/)
+    assert.match(await failure(2, 'people remove'), /people remove needs at least one name or uid/)
   })
 
   test('a warning of the server is printed on standard error and names the flag', async () => {

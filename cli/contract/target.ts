@@ -1,0 +1,32 @@
+// The argument of a command: the name or uid of a resource, or an id, such as that of a session.
+import type { Command } from './commands.ts'
+import { singular } from './spelling.ts'
+import { isUid } from './uid-fields.ts'
+
+/** Request fields that name a resource of another kind than the command, with that kind. */
+const resourcesByField: Record<string, string> = {
+  group_uid: 'groups',
+  group: 'groups',
+  repo_uid: 'repos',
+  resource: 'groups',
+}
+
+/** The resource whose name or uid the argument is: usually that of the command. Undefined if the argument is an id. */
+export function targetResource({ resource, target }: Command): string | undefined {
+  const field = target.at(-1)
+  return field && isUid(field) ? (resourcesByField[field.name] ?? resource) : undefined
+}
+
+/** The plural of what the command acts on: the resource or, without one, `sessions` for the verb `end-session`. */
+export const targetKind = (command: Command): string =>
+  targetResource(command) ?? `${command.verb.replace(/^[a-z]+-/, '')}s`
+
+/** The argument in help: `GROUP`, or `SESSION_ID`. */
+export function argumentName(command: Command): string {
+  const name = singular(targetKind(command)).toUpperCase()
+  return targetResource(command) === undefined ? `${name}_ID` : name
+}
+
+/** The form of the argument for messages. */
+export const argumentForm = (command: Command): string =>
+  targetResource(command) === undefined ? 'id' : 'name or uid'
