@@ -60,7 +60,9 @@ const readFlagValue = (
   preferredGroup?: string,
 ): Promise<JsonValue> =>
   withFlagName(flag, async () => {
-    const contents = await Promise.all(texts.map((text) => readContent(text, runtime)))
+    const contents: string[] = []
+    // One after the other, so that a second `@-` finds standard input at its end and is refused.
+    for (const text of texts) contents.push(await readContent(text, runtime))
     if (flag.refersTo === undefined) return parseFlagValue(flag.field, contents, runtime.now())
     const uids: string[] = []
     for (const text of contents)

@@ -39,6 +39,21 @@ describe('the process of stemma', () => {
     const { code, stdout, stderr } = await client.run(args, 'from a pipe', env())
     assert.deepEqual([code, stdout], [2, ''])
     assert.match(stderr, /^stemma: --description: standard input \(-\) can be read only once/)
+    const repeated = [
+      'repos',
+      'create',
+      '--parent',
+      'acme',
+      '--name',
+      'app',
+      '--bundles',
+      '@-',
+      '--bundles',
+      '@-',
+    ]
+    const refused = await client.run(repeated, 'fips', env())
+    assert.deepEqual([refused.code, refused.stdout], [2, ''])
+    assert.match(refused.stderr, /^stemma: --bundles: standard input \(-\) can be read only once/)
   })
 
   test('prints errors to standard error and exits with their code', async () => {
