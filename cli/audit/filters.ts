@@ -1,6 +1,5 @@
 // The filters that the commands of `stemma audit` have in common.
 import type { JsonObject } from '@bufbuild/protobuf'
-import { services } from '@stemma/api/gen/services-v2beta1.ts'
 import { resolveResource } from '../access/question.ts'
 import type { Argument, ComposedFlag, ComposedInvocation } from '../composed/composed-command.ts'
 import { parseTime } from '../contract/time-values.ts'
@@ -72,7 +71,7 @@ export async function readFilters({
     resource: await readFlag('resource', resource, (text) => resolveResource(connection, text)),
     kind,
     action,
-    method: method === undefined ? undefined : fullMethodName(method),
+    method: await readFlag('method', method, fullMethodName),
     outcome: outcome === undefined ? undefined : parseOutcome(outcome),
     startTime: await readFlag('since', since, async (text) => parseTime(text, runtime.now(), true)),
     endTime: await readFlag('until', until, async (text) => parseTime(text, runtime.now(), true)),
@@ -98,12 +97,20 @@ async function readFlag(
 }
 
 /**
- * Methods of v2beta1 may be given without their package. Other texts are kept as they are: full
- * names of methods, and commands of the operator such as `stemmad users`.
+ * Methods may be given without their package. Other texts are kept as they are: full names of methods, and commands of
+ * the operator such as `stemmad users`.
  */
-function fullMethodName(text: string): string {
+async function fullMethodName(text: string): Promise<string> {
+  // Loaded only here, because other commands need no services of v1.
+  const { services } = await import('@stemma/api/gen/services.ts')
   const names = services.flatMap(({ typeName, methods }) => methods.map(({ name }) => `${typeName}.${name}`))
-  return names.find((name) => name.endsWith(`.${text}`)) ?? text
+  const [match, ...others] = names.filter((name) => name.endsWith(`.${text}`))
+  if (match === undefined) return text
+  if (others.length === 0) return match
+  throw new UsageError(
+    `${JSON.stringify(text)} matches several methods; use one of these names instead:`,
+    [match, ...others].map((name) => `  ${name}`),
+  )
 }
 
 function parseOutcome(text: string): string {

@@ -1,6 +1,8 @@
 // `stemma audit` against a real server, run in this process.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { Groups } from '@stemma/api/gen/platform/iam/group_pb.ts'
+import { restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
@@ -70,12 +72,27 @@ onEachStore('stemma audit', (engine) => {
     assert.deepEqual([none.stdout, none.stderr], ['', 'No entries.\n'])
   })
 
+  test('list finds writes of v1 by the short name of the method', async () => {
+    const { organization, token } = platform.owner
+    const group = { name: 'research' }
+    const made = await restDoor(platform.url).call(
+      Groups.method.create,
+      { parent: organization, group },
+      token,
+    )
+    assert.equal(made.error, undefined)
+    const wide = await succeed('audit list acme --method Groups.Create -o wide')
+    assert.match(entriesOf(wide), /^created group "research"/)
+    assert.match(wide, /^ {4}method: platform\.iam\.Groups\.Create$/m)
+  })
+
   test('wrong filters and arguments are refused', async () => {
     const lines: [line: string, code: number, message: RegExp][] = [
       ['list acme --outcome maybe', 2, /--outcome must be success or failure, not "maybe"/],
       ['list acme --since soon', 2, /--since: must be a time such as /],
       ['list acme --count 0', 2, /--count must be a whole number from 1 to 9999999/],
       ['list acme --actor nobody', 5, /--actor: there is no identity "nobody"/],
+      ['list acme --method Create', 2, /--method: "Create" matches several methods.*\n {2}platform\./],
       ['export acme --format csv', 2, /--format must be json or ecs/],
       ['list acme platform', 2, /accepts at most GROUP/],
     ]
