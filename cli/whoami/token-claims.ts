@@ -28,12 +28,15 @@ export function claimsOf(token: string): TokenClaims {
   return { signIn: signInOf(claims), ...(scopes && { scopes }), ...(capabilities && { capabilities }) }
 }
 
-function signInOf({ sign_in, act }: Record<string, unknown>): SignIn {
+function signInOf(claims: Record<string, unknown>): SignIn {
+  const { sign_in } = claims
   const { idp, time } = objectIn(sign_in)
-  const { iss, sub } = objectIn(act)
+  const { iss, sub } = objectIn(claims.act)
   const timeField = typeof time === 'number' ? { time: new Date(time * 1000).toISOString() } : {}
   if (typeof idp === 'string') return { method: 'identity-provider', identityProvider: idp, ...timeField }
-  if (typeof iss === 'string' && typeof sub === 'string')
+  // The tokens of a person who signed in on this server name the server and the person in `act`.
+  const isOwnSignIn = sign_in !== undefined && iss === claims.iss && sub === claims.sub
+  if (typeof iss === 'string' && typeof sub === 'string' && !isOwnSignIn)
     return { method: 'exchange', issuer: iss, subject: sub, ...timeField }
   return { method: sign_in === undefined ? 'operator' : 'server', ...timeField }
 }

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { newSignIn } from '../../server/auth/sign-outs.ts'
+import type { NewToken } from '../../server/auth/tokens/mint.ts'
 import { mintToken } from '../../server/auth/tokens/mint.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
@@ -33,11 +35,15 @@ onEachStore('stemma', (engine) => {
     return JSON.parse(stdout)
   }
 
-  const limitedToken = (limits: { scopes?: string[]; capabilities?: string[] }) => {
-    const { keys, config, owner } = platform
+  const mint = (token: Omit<NewToken, 'audience'>) => {
+    const { keys, config } = platform
     const deps = { keys, authUrl: config.authUrl, now: Date.now, random: randomBytes }
-    const act = { iss: 'https://ci.example.com', sub: 'repo:acme/app', aud: config.baseUrl }
-    return mintToken(deps, { identity: owner.identity, audience: config.baseUrl, limits, act })
+    return mintToken(deps, { audience: config.baseUrl, ...token })
+  }
+
+  const limitedToken = (limits: { scopes?: string[]; capabilities?: string[] }) => {
+    const act = { iss: 'https://ci.example.com', sub: 'repo:acme/app', aud: platform.config.baseUrl }
+    return mint({ identity: platform.owner.identity, limits, act })
   }
 
   test('whoami shows identity, organizations, sign-in, token and roles', async () => {
@@ -98,6 +104,20 @@ onEachStore('stemma', (engine) => {
     const { stdout } = await run(['whoami'], token)
     assert.match(stdout, /signed in +with a token of https:\/\/ci\.example\.com for repo:acme\/app\n/)
     assert.match(stdout, /token limited to capabilities +groups\.list\n/)
+  })
+
+  test('whoami tells a sign-in on this server from an identity that was assumed with it', async () => {
+    const { identity: person } = await platform.addUser('bea@example.com')
+    const { identity: workload } = await platform.addIdentity(group)
+    const { authUrl } = platform.config
+    const signIn = await newSignIn(platform.store, person, Date.now())
+    assert.ok(signIn)
+    const act = { iss: authUrl, sub: person, aud: authUrl }
+    const time = new Date(signIn.signedInAt * 1000).toISOString()
+    const own = await whoami(await mint({ identity: person, act, signIn }))
+    assert.deepEqual(own.signIn, { method: 'server', time })
+    const assumed = await whoami(await mint({ identity: workload, act, signIn }))
+    assert.deepEqual(assumed.signIn, { method: 'exchange', issuer: authUrl, subject: person, time })
   })
 
   test('whoami reports a missing sign-in, and has help and no arguments', async () => {
