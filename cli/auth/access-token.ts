@@ -40,9 +40,15 @@ export async function currentAccessToken(context: Context, runtime: Runtime): Pr
   if (access !== undefined) return access
   if (refresh !== undefined) return refreshTokens(context, runtime)
   if (audience === api) throw notSignedIn(context)
-  const apiToken = await currentAccessToken({ ...context, audience: api }, runtime)
+  const apiContext = { ...context, audience: api }
+  const apiToken = await currentAccessToken(apiContext, runtime)
   const tokens = { ...(await exchangeToken(context, apiToken)), exchangedFrom: api }
-  await saveTokens(context, tokens, runtime.env)
+  await withTokenLock(apiContext, runtime, async () => {
+    // During the exchange, another process may have signed out or signed in as another person. It has removed the
+    // exchanged tokens of the previous sign-in, so this one must not be added.
+    const stored = await readTokens(apiContext, runtime)
+    if (stored.access === apiToken) await saveTokens(context, tokens, runtime.env)
+  })
   return tokens.access
 }
 

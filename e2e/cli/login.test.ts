@@ -1,8 +1,12 @@
 // `stemma auth` as a person uses it: sign-in with a browser on this or another machine, refresh, and sign-out.
 // login-process.test.ts tests how processes end and share tokens.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
@@ -176,6 +180,28 @@ onEachStore('stemma auth login', (engine) => {
     assert.match(stderr, /^stemma: .*aud.*\n$/)
     assert.equal((await auth('logout')).code, 0)
     assert.deepEqual(await readdir(client.tokenFolder(host)), [])
+  })
+
+  test('a token whose exchange ends after another sign-in or after signing out is not saved', async () => {
+    const { host } = new URL(platform.config.baseUrl)
+    for (const interrupt of [() => login(bob), () => auth('logout')]) {
+      await login()
+      const proxy = createServer(async (request, response) => {
+        const { authorization = '', 'content-type': type = '' } = request.headers
+        const headers = { authorization, 'content-type': type }
+        const body = await text(request)
+        const answer = await fetch(`${platform.url}${request.url}`, { method: 'POST', headers, body })
+        const content = await answer.text()
+        await interrupt()
+        response.writeHead(answer.status, { 'content-type': 'application/json' }).end(content)
+      })
+      await once(proxy.listen(0, '127.0.0.1'), 'listening')
+      const issuer = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+      const token = await tokenOf('--audience', host, '--issuer', issuer)
+      proxy.close()
+      assert.equal(decodeJwt(token).sub, identity)
+      assert.deepEqual(await readdir(client.tokenFolder(host)).catch(() => []), [])
+    }
   })
 
   test('signing out ends the sign-in on the server as well', async () => {
