@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { Failure } from '../failure.ts'
 
-const timeoutMs = 30_000
+const defaultTimeoutMs = 30_000
 /** The name becomes part of the name of a program. */
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
 
@@ -13,6 +13,7 @@ export async function callHelper(
   command: 'store' | 'erase',
   input: string,
   env: NodeJS.ProcessEnv,
+  timeoutMs = defaultTimeoutMs,
 ): Promise<void> {
   if (!namePattern.test(name))
     throw new Failure(`${JSON.stringify(name)} is not the name of a credential helper`)
@@ -20,12 +21,16 @@ export async function callHelper(
   const child = spawn(program, [command], { stdio: ['pipe', 'pipe', 'inherit'], env, timeout: timeoutMs })
   // Errors of stdin are ignored: a program that cannot be started, or that fails, is reported below.
   child.stdin.on('error', () => undefined).end(input)
-  const [output, code] = await Promise.all([text(child.stdout), once(child, 'exit')]).then(
-    ([output, [code]]) => [output, code],
-    (error: NodeJS.ErrnoException) => [error.code === 'ENOENT' ? 'it is not on the PATH' : error.message, 1],
+  // Programs that the helper has started may keep its output open after the timeout.
+  child.once('exit', () => child.killed && child.stdout.destroy())
+  const reason = await Promise.all([text(child.stdout), once(child, 'exit')]).then(
+    ([output, [code, signal]]) =>
+      code === 0 ? undefined : output.trim() || (code === null ? `ended by ${signal}` : `exit code ${code}`),
+    (error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? 'it is not on the PATH' : error.message),
   )
-  if (code !== 0)
-    throw new Failure(
-      `docker is configured to use ${program}, which failed: ${output.trim() || `exit code ${code}`}`,
-    )
+  if (reason === undefined) return
+  const timeout = `it did not end within ${timeoutMs / 1000} seconds`
+  throw new Failure(
+    `docker is configured to use ${program}, which failed: ${child.killed ? timeout : reason}`,
+  )
 }
