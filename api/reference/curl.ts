@@ -20,12 +20,16 @@ export function curlOf(operation: Operation): string {
   return parts.join(' \\\n  ')
 }
 
-const pathOf = ({ path }: Operation) => path.replaceAll(/\{([^}]*)\}/g, (_, name: string) => variableOf(name))
+/** A variable before a colon is in braces, because zsh reads `$RESOURCE:redeliver` as a variable with the modifier `:r`. */
+const pathOf = ({ path }: Operation) =>
+  path.replaceAll(/\{([^}]*)\}(:?)/g, (_, name: string, colon: string) =>
+    colon === '' ? `$${variableOf(name)}` : `\${${variableOf(name)}}:`,
+  )
 
-/** The shell variable for a path variable: `$PARENT` for `parent_id`, `$RESOURCE` for `uid`. */
+/** The shell variable for a path variable: `PARENT` for `parent_id`, `RESOURCE` for `uid`. */
 function variableOf(name: string): string {
   const leaf = name.split('.').at(-1) ?? ''
-  return `$${(leaf.replace(/(?:^|_)u?id$/, '') || 'resource').toUpperCase()}`
+  return (leaf.replace(/(?:^|_)u?id$/, '') || 'resource').toUpperCase()
 }
 
 function queryOf({ query }: Operation): string {

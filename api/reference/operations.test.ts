@@ -62,6 +62,10 @@ describe('an operation', () => {
   })
 
   test('has a curl command', () => {
+    assert.match(
+      curlOf(operationOf('events.v2beta1.DeliveriesService.RedeliverEvent')),
+      /\/events\/v2beta1\/deliveries\/\$\{RESOURCE\}:redeliver"/,
+    )
     assert.equal(
       curlOf(operationOf('iam.v2beta1.GroupsService.UpdateGroup')),
       [
