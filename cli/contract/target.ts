@@ -1,4 +1,5 @@
 // The argument of a command: the name or uid of a resource, or an id, such as that of a session.
+import { isNamed, namedResourceFor } from '../names/naming.ts'
 import type { Command } from './commands.ts'
 import { singular } from './spelling.ts'
 import { isUid } from './uid-fields.ts'
@@ -28,5 +29,8 @@ export function argumentName(command: Command): string {
 }
 
 /** The form of the argument for messages. */
-export const argumentForm = (command: Command): string =>
-  targetResource(command) === undefined ? 'id' : 'name or uid'
+export function argumentForm(command: Command): string {
+  const resource = targetResource(command)
+  if (resource === undefined) return 'id'
+  return isNamed(namedResourceFor(resource)) ? 'name or uid' : 'uid'
+}

@@ -26,7 +26,7 @@ export async function resolveUid(
   if (text === '') throw new UsageError(`expected the name or uid of ${withArticle(namedResource)}`)
   if (!isNamed(namedResource))
     throw new UsageError(
-      `${JSON.stringify(text)} is not a uid, and ${spaced(namedResource)} have no names; stemma ${namedResource} list shows their uids`,
+      `${JSON.stringify(text)} is not a uid, and ${spaced(namedResource)} cannot be found by name; stemma ${namedResource} list shows their uids`,
     )
   const matches = unique(
     await (namedResource === 'groups'

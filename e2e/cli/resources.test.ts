@@ -136,7 +136,7 @@ onEachStore('stemma', (engine) => {
     const refused = await failure(6, 'terms accept acme --document-ids tou.v1')
     assert.match(refused, /has set no documents to accept/)
     assert.match(await failure(2, 'terms list-acceptances'), /needs the name or uid of a group/)
-    assert.match(await failure(2, 'people remove'), /people remove needs at least one name or uid/)
+    assert.match(await failure(2, 'people remove'), /people remove needs at least one uid/)
   })
 
   test('a warning of the server is printed on standard error and names the flag', async () => {
@@ -218,7 +218,7 @@ onEachStore('stemma', (engine) => {
     assert.match(table, /^IDENTITY {2}ROLE {4}GROUP {5}EXPIRES {2}AGE .*\nci .*viewer .*platform/)
     assert.match(
       await failure(2, 'role-bindings get ci'),
-      /role bindings have no names; stemma role-bindings list shows/,
+      /role bindings cannot be found by name; stemma role-bindings list shows/,
     )
     assert.match(await failure(6, 'identities delete acme/platform/ci --yes'), /Precondition failed: /)
     await succeed('role-bindings delete --yes', binding.uid)
