@@ -6,6 +6,7 @@ import { nearestNames } from '@stemma/api/nearest-names.ts'
 import type { Command } from './contract/commands.ts'
 import type { Flag } from './contract/request-flags.ts'
 import { flagsOf } from './contract/request-flags.ts'
+import { argumentIsId } from './contract/target.ts'
 import { UsageError } from './failure.ts'
 import { contextOptions } from './parse-flags.ts'
 
@@ -66,7 +67,8 @@ export function parseCommandLine(command: Command, args: string[]): CommandLine 
     for (const name of namesOf(flag)) options[name] = option
   }
   const name = `stemma ${command.resource} ${command.verb}`
-  const { values, positionals } = parseArguments(name, args, options)
+  const hint = argumentIsId(command) ? '; write -- before an id that starts with -' : ''
+  const { values, positionals } = parseArguments(name, args, options, hint)
   const fieldNames = new Set(flags.flatMap(namesOf))
   return {
     options: Object.fromEntries(Object.entries(values).filter(([name]) => !fieldNames.has(name))) as Options,
@@ -82,8 +84,8 @@ export function parseCommandLine(command: Command, args: string[]): CommandLine 
 
 const namesOf = ({ name, alias }: Flag): string[] => (alias === undefined ? [name] : [name, alias])
 
-/** `name` is the command for messages, such as `stemma groups create`. */
-export function parseArguments(name: string, args: string[], options: ParseArgsOptionsConfig) {
+/** `name` is the command for messages, such as `stemma groups create`. `hint` follows the error of an unknown flag. */
+export function parseArguments(name: string, args: string[], options: ParseArgsOptionsConfig, hint = '') {
   try {
     return parseArgs({ args, options, allowPositionals: true, allowNegative: true })
   } catch (error) {
@@ -92,6 +94,6 @@ export function parseArguments(name: string, args: string[], options: ParseArgsO
     const [, unknown = ''] = /'(-[^']*)'/.exec(message) ?? []
     const flags = nearestNames(unknown.replace(/^-+/, ''), Object.keys(options)).map((flag) => `--${flag}`)
     const suggestion = flags.length === 0 ? '' : ` (did you mean ${flags.join(' or ')}?)`
-    throw new UsageError(`${name} has no flag ${unknown}${suggestion}; see ${name} --help`)
+    throw new UsageError(`${name} has no flag ${unknown}${suggestion}${hint}; see ${name} --help`)
   }
 }

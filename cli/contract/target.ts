@@ -18,6 +18,10 @@ export function targetResource({ resource, target }: Command): string | undefine
   return field && isUid(field) ? (resourcesByField[field.name] ?? resource) : undefined
 }
 
+/** Ids in base64url can start with a hyphen. */
+export const argumentIsId = (command: Command): boolean =>
+  command.target.length > 0 && targetResource(command) === undefined
+
 /** The plural of what the command acts on: the resource or, without one, `sessions` for the verb `end-session`. */
 export const targetKind = (command: Command): string =>
   targetResource(command) ?? `${command.verb.replace(/^[a-z]+-/, '')}s`

@@ -65,15 +65,13 @@ onEachStore('stemma account', (engine) => {
     const { stdout } = await succeed('list-sessions')
     for (const { id } of sessions) assert.ok(stdout.includes(id), stdout)
     const [first = '', ...rest] = others
-    assert.match(await failure(2, 'end-session', first), /use --yes to end 1 session\n$/)
+    assert.match(await failure(2, 'end-session', '--', first), /use --yes to end 1 session\n$/)
     assert.match(await failure(2, 'end-session', '--yes'), /account end-session needs at least one id\n$/)
-    assert.equal((await succeed('end-session', first, '--yes')).stderr, 'Ended 1 session.\n')
-    assert.equal(
-      (await succeed('end-session', ...rest, '--yes')).stderr,
-      `Ended ${rest.length} session${rest.length === 1 ? '' : 's'}.\n`,
-    )
+    assert.equal((await succeed('end-session', '--yes', '--', first)).stderr, 'Ended 1 session.\n')
+    const ended = await succeed('end-session', '--yes', '--', ...rest)
+    assert.equal(ended.stderr, `Ended ${rest.length} sessions.\n`)
     assert.equal((await json('list-sessions')).length, 1)
-    assert.match(await failure(5, 'end-session', first, '--yes'), new RegExp(first))
+    assert.match(await failure(5, 'end-session', '--yes', '--', first), new RegExp(first))
     assert.match(
       (await succeed('end-session', '--help')).stdout,
       /^Usage: stemma account end-session SESSION_ID…/m,
@@ -118,6 +116,10 @@ onEachStore('stemma account', (engine) => {
       /account rename-passkey needs the id of a passkey\n$/,
     )
     assert.match(await failure(2, 'rename-passkey', ...['x', 'y']), /accepts only one passkey; remove "y"/)
+    assert.match(
+      await failure(2, 'remove-passkey', '--yes', ...ids),
+      /has no flag -Z; write -- before an id that starts with -; see stemma account remove-passkey --help/,
+    )
     const removed = await succeed('remove-passkey', '--yes', '--', ...ids)
     assert.equal(removed.stderr, 'Removed 2 passkeys.\n')
     assert.deepEqual((await json('get')).passkeys ?? [], [])
