@@ -5,6 +5,7 @@ import { bundleConsole } from '@stemma/console/build/build.ts'
 import { firstLoadOf } from '@stemma/console/build/first-load.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { startPlatform } from '@stemma/server/testing/platform.ts'
+import { rawClient } from '@stemma/server/testing/raw-http.ts'
 
 /** In bytes, compressed by gzip. */
 const maxFirstLoad = { script: 60_000, style: 15_000 }
@@ -60,7 +61,13 @@ describe('the server', () => {
 
   test('redirects /console, and refuses unknown files and other methods', async () => {
     assert.equal((await get('/console')).headers.get('location'), '/console/')
-    assert.equal((await get('/console/assets/../../etc/passwd')).status, 404)
+    // `fetch` would remove the dots before it sends the path.
+    for (const path of ['../../etc/passwd', '../../../package.json', '%2e%2e/%2e%2e/etc/passwd']) {
+      const client = await rawClient(platform.app.port)
+      client.send(`GET /console/assets/${path} HTTP/1.1\r\nHost: stemma.test\r\n\r\n`)
+      assert.equal((await client.response()).status, 404, path)
+      client.close()
+    }
     assert.equal((await get('/console/assets/main-00000000.js')).status, 404)
     const posted = await fetch(`${platform.url}/console/`, { method: 'POST' })
     assert.equal(posted.status, 405)
