@@ -45,7 +45,7 @@ function attack(engine: Engine, algorithm: TokenAlgorithm): void {
     const head = Object.entries({ ...header(), ...headerChanges }).filter(([, value]) => value !== undefined)
     return new SignJWT(Object.fromEntries(payload))
       .setProtectedHeader(Object.fromEntries(head) as { alg: string })
-      .sign(attacked.platform.keys.signing().privateKey, { crit: { b64: true, 'x-unknown': true } } as object)
+      .sign(attacked.platform.keys.signing().privateKey, { crit: { 'x-unknown': true } })
   }
 
   async function assertRefusedEverywhere(authorization: string, what = authorization): Promise<void> {
@@ -186,9 +186,16 @@ function attack(engine: Engine, algorithm: TokenAlgorithm): void {
     await attacked.assertUnchanged()
   })
 
-  test('tokens that are signed with our key but have a wrong claim', async () => {
+  test('tokens that are signed with our key but have a wrong claim or header', async () => {
     const { identity } = attacked.platform.owner
+    const unknownHeader = { 'x-unknown': true }
+    for (const headerChanges of [{}, unknownHeader]) {
+      const headers = { authorization: `Bearer ${await signed({}, headerChanges)}` }
+      assert.equal((await attacked.rest({ target: groups, headers })).status, 200)
+    }
     const tokens = {
+      // RFC 7515, 4.1.11.
+      'an unknown critical header': await signed({}, { ...unknownHeader, crit: ['x-unknown'] }),
       'wrong type': await signed({}, { typ: 'JWT' }),
       'no type': await signed({}, { typ: undefined }),
       'another audience': await signed({ aud: 'http://elsewhere.test' }),
