@@ -167,7 +167,31 @@ describe('vendor prefixes', () => {
     )
   })
 
-  test('do not apply to health and reflection', async () => {
-    assert.equal((await answerOf([], 'chainguard.grpc.health.v1.Health')).error?.code, Code.UNIMPLEMENTED)
+  test('do not apply to health and reflection', async (t) => {
+    const platform = await startPlatform('sqlite')
+    const client = new Client(new URL(platform.url).host, credentials.createInsecure())
+    t.after(() => {
+      client.close()
+      return platform.stop()
+    })
+    const asIs = (bytes: Buffer) => bytes
+    const codeOf = (path: string, message: Buffer) =>
+      new Promise<number>((resolve) => {
+        const call = client.makeBidiStreamRequest(path, asIs, asIs)
+        call.on('error', () => {}) // the status contains the error
+        call.on('status', ({ code }) => resolve(code))
+        call.resume()
+        call.end(message)
+      })
+    // A request to reflection for all services: field 7 with the text `*`.
+    const listServices = Buffer.from([58, 1, 42])
+    for (const [name, message] of [
+      ['grpc.health.v1.Health/Check', Buffer.of()],
+      ['grpc.reflection.v1.ServerReflection/ServerReflectionInfo', listServices],
+      ['grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo', listServices],
+    ] as const) {
+      assert.equal(await codeOf(`/${name}`, message), 0, name)
+      assert.equal(await codeOf(`/${withVendorPrefix(name)}`, message), Code.UNIMPLEMENTED, name)
+    }
   })
 })
