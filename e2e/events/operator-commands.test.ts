@@ -42,8 +42,8 @@ onEachStore('commands of the operator', (engine) => {
     const events = await sealedEvents(platform.store, root, positions.get(root))
     const last = events.at(-1)
     if (last) positions.set(root, last.sequence)
-    for (const { actor, origin } of events)
-      if (origin.includes('operator')) assert.deepEqual([actor, origin], ['', '{"door":"operator"}'])
+    for (const { method, actor, origin } of events)
+      if (method.startsWith('stemmad ')) assert.deepEqual([actor, origin], ['', '{"door":"operator"}'])
     return events.map(({ method, kind, action }) => `${method}: ${kind} ${action}`)
   }
 
