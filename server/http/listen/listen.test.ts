@@ -678,6 +678,7 @@ describe('ports', () => {
     const client = await connect(door)
     client.send(get('/healthz'))
     assert.equal((await client.response()).status, 200)
+    await assert.rejects(openDoor({ hosts: ['203.0.113.1', '127.0.0.1'] }), { code: 'EADDRNOTAVAIL' })
   })
 })
 
