@@ -69,6 +69,11 @@ const { anySample } = fc.letrec<{ anySample: object }>((tie) => ({
       texts: fc.array(text, { maxLength: 3 }),
       bigs: fc.array(int64, { maxLength: 3 }),
       colors: fc.array(color, { maxLength: 3 }),
+      inners: fc.oneof(
+        { maxDepth: 2, depthIdentifier: 'deep' },
+        fc.constant([]),
+        fc.array(tie('anySample'), { maxLength: 2 }),
+      ),
       byText: fc.dictionary(key, fc.integer(), { maxKeys: 3 }),
       byFlag: fc.dictionary(fc.constantFrom('true', 'false'), color),
       byNumber: fc.dictionary(fc.constantFrom('7', '-9'), tie('anySample'), {
@@ -76,8 +81,10 @@ const { anySample } = fc.letrec<{ anySample: object }>((tie) => ({
         depthIdentifier: 'deep',
       }),
       choice: fc.oneof(
+        { maxDepth: 2, depthIdentifier: 'deep' },
         fc.constant({ case: undefined }),
         fc.record({ case: fc.constant('oneText'), value: text }, { noNullPrototype: true }),
+        fc.record({ case: fc.constant('oneInner'), value: tie('anySample') }, { noNullPrototype: true }),
       ),
     },
     { requiredKeys: ['choice'], noNullPrototype: true },
