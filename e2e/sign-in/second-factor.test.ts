@@ -104,14 +104,17 @@ onEachStore('a second factor', (engine) => {
     assert.ok(!isFinished(await visitor.open(resume)))
     // The sealed state of another sign-in, no state, invalid text and a changed state.
     const other = await typePassword('bob@example.com')
-    const pending = page.forms[0]?.fields.pending ?? ''
-    for (const stolen of [pending, '', 'x', `${pending.slice(0, -2)}AA`]) {
-      const refused = await other.visitor.submitTo(other.page, '/second-factor', {
-        ...{ pending: stolen, code: app.codeAt(now()) },
-      })
+    const [foreign = '', own = ''] = [page, other.page].map(({ forms }) => forms[0]?.fields.pending)
+    // A character of the authentication tag, so that only the check of the tag can refuse the state.
+    const changed = own.replace(/(?<=^.{20})./, (character) => (character === 'A' ? 'B' : 'A'))
+    const code = app.codeAt(now())
+    for (const pending of [foreign, '', 'x', changed]) {
+      const refused = await other.visitor.submitTo(other.page, '/second-factor', { pending, code })
       assert.ok(!isFinished(refused), 'must not sign in')
       assert.ok(refused.status >= 400)
     }
+    const accepted = await other.visitor.submitTo(other.page, '/second-factor', { pending: own, code })
+    assert.ok(isFinished(accepted), accepted.text)
     clockOffset += 11 * 60_000
     const late = await visitor.submitTo(page, '/second-factor', { code: app.codeAt(now()) })
     assert.ok(!isFinished(late), 'the password counts for ten minutes')
