@@ -13,7 +13,6 @@ import { lockGrantsAndQuotas, readGrants } from '../../server/policy/read-grants
 import { linkPerson } from '../../server/scim/users/access.ts'
 import { neverExpires } from '../../server/store/expiry.ts'
 import { maxMemberships } from '../../server/store/membership-limits.ts'
-import { separatePeople } from '../../server/store/provider-people.ts'
 import { bulkInsert, raw, sql } from '../../server/store/sql.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
@@ -25,6 +24,7 @@ import type { ScimProvider } from '../scim/scim-platform.ts'
 import { addScimProvider } from '../scim/scim-platform.ts'
 import type { ForeignIssuer } from '../sign-in/foreign-issuer.ts'
 import { startIssuer } from '../sign-in/foreign-issuer.ts'
+import { clientSecret } from '../sign-in/organization-provider.ts'
 import { callRest } from '../sign-in/organizations.ts'
 
 const { exchange } = SecurityTokenService.method
@@ -134,15 +134,18 @@ onEachStore('a tenant with SCIM groups', (engine) => {
   })
 
   test('cannot keep the members of a provider whose issuer changes, however many there are', async () => {
-    const { uid } = providerAt(1)
+    const { uid } = await addScimProvider(platform, evil, { issuer: issuer.issuer, clientId: 'third-client' })
     const { identity } = await platform.addIdentity('')
-    const { store } = platform
-    await store.write(function* () {
+    await platform.store.write(function* () {
       yield bulkInsert(
         raw('insert into external_group_members (identity, external_group, source, provider, expire_time)'),
         Array.from({ length: 1200 }, (_, at) => [identity, `group ${at}`, 'scim', uid, neverExpires]),
       )
-      yield* separatePeople(uid, 0)
+      yield sql`update identities set external_until = ${neverExpires} where uid = ${identity}`
+    })
+    assert.deepEqual(await membershipsOf(identity), [1200, true])
+    await callRest('PATCH', `${platform.url}/iam/v2beta1/identityProviders/${uid}`, evil.token, {
+      oidc: { issuer: 'https://moved.example', clientSecret },
     })
     assert.deepEqual(await membershipsOf(identity), [0, false])
   })

@@ -13,14 +13,13 @@ import { startApp } from '../../server/app.ts'
 import { openLog } from '../../server/log.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { externalGroupUid } from '../../server/store/external-groups.ts'
-import { separatePeople } from '../../server/store/provider-people.ts'
 import { sql } from '../../server/store/sql.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { OrganizationProvider } from '../sign-in/organization-provider.ts'
-import { startProvider } from '../sign-in/organization-provider.ts'
+import { clientSecret, startProvider } from '../sign-in/organization-provider.ts'
 import { addIdentityProvider, addVerifiedOrganization, callRest } from '../sign-in/organizations.ts'
 import { begin, freePort, redeem, relyingParty, startSignInPlatform } from '../sign-in/sign-in.ts'
 import { Visitor } from '../sign-in/visitor.ts'
@@ -302,7 +301,9 @@ onEachStore('a person whom an organization provisions', (engine) => {
       'bob',
     )
     assert.deepEqual(await readCodesOf(token), [0])
-    await platform.store.write(() => separatePeople(uid, Math.floor(Date.now() / 1000)))
+    await callRest('PATCH', `${platform.url}/iam/v2beta1/identityProviders/${uid}`, owner.token, {
+      oidc: { issuer: `${login.issuer}/moved`, clientSecret },
+    })
     assert.deepEqual(await readCodesOf(token), [Code.UNAUTHENTICATED])
     assert.deepEqual(await readCodesOf(elsewhere.token), [0])
   })
