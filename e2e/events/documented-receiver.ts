@@ -1,5 +1,4 @@
 // Runs the receiver of docs/events.md, on a free port.
-import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
@@ -32,7 +31,14 @@ export async function startDocumentedReceiver(
   const child = spawn(process.execPath, [file, issuer, group, secret], {
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   })
-  await untilListening(child)
+  // Waited for from the start: a child that has exited on its own emits no further event.
+  const exited = once(child, 'exit')
+  await Promise.race([
+    once(child, 'message'),
+    exited.then(([code]) => {
+      throw new Error(`the receiver ended with exit code ${code}`)
+    }),
+  ])
   return {
     async send(headers, body) {
       const response = await fetch(`http://127.0.0.1:${port}/events`, { method: 'POST', headers, body })
@@ -40,16 +46,8 @@ export async function startDocumentedReceiver(
     },
     async stop() {
       child.kill()
-      await once(child, 'exit')
+      await exited
       await rm(folder, { recursive: true })
     },
   }
 }
-
-const untilListening = (child: ChildProcess) =>
-  Promise.race([
-    once(child, 'message'),
-    once(child, 'exit').then(([code]) => {
-      throw new Error(`the receiver ended with exit code ${code}`)
-    }),
-  ])
