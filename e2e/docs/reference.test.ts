@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { describeServices } from '@stemma/api/reference/operations.ts'
 import { pageOf } from '@stemma/api/reference/page.ts'
+import { slugOf } from '@stemma/api/reference/service-names.ts'
 import type { Browser } from 'playwright-core'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
@@ -36,7 +37,9 @@ describe('the reference', () => {
     const openapi = await textOf('/openapi.json')
     const index = await textOf('/docs')
     const slugs = slugsIn(index)
-    const pages = (await Promise.all(slugs.map((slug) => textOf(`/docs/${slug}`)))).join('')
+    const pages = new Map(
+      await Promise.all(slugs.map(async (slug) => [slug, await textOf(`/docs/${slug}`)] as const)),
+    )
     const files = readdirSync(join(docs, 'reference')).map((file) =>
       readFileSync(join(docs, 'reference', file), 'utf8'),
     )
@@ -49,9 +52,9 @@ describe('the reference', () => {
         true,
         `OpenAPI lacks ${method.name}`,
       )
-      const anchor = name.toLowerCase()
-      const isShown = slugs.some((slug) => index.includes(`href="/docs/${slug}#${anchor}"`))
-      assert.ok(isShown && pages.includes(`<article id="${anchor}"`), `the pages lack ${method.name}`)
+      const [slug, anchor] = [slugOf(parent), name.toLowerCase()]
+      assert.ok(index.includes(`href="/docs/${slug}#${anchor}"`), `/docs lacks ${method.name}`)
+      assert.ok(pages.get(slug)?.includes(`<article id="${anchor}"`), `/docs/${slug} lacks ${method.name}`)
       const file = files.find((text) => text.includes(`gRPC: \`${parent.typeName}\``))
       assert.ok(file?.includes(`\n## ${name}\n`), `docs lack ${method.name}`)
     }
