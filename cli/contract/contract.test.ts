@@ -8,12 +8,14 @@ import { isOutputOnly } from '@stemma/api/method.ts'
 import { commentOf } from '@stemma/api/reference/comments.ts'
 import { commonOptions, optionsOfCommandKind, parseCommandLine } from '../command-line.ts'
 import { composedCommands, findComposed } from '../composed/commands.ts'
+import type { ComposedCommand } from '../composed/composed-command.ts'
 import { parseComposedLine } from '../composed/run-composed.ts'
 import { examplesOf } from '../help/examples.ts'
 import { helpOf } from '../help/help.ts'
 import { namedResourceFor } from '../names/naming.ts'
 import { columnsOf } from '../output/columns.ts'
 import { commandOf, findResource, printedMessageOf, resources, rowsField } from './commands.ts'
+import { parseFlagValue } from './flag-values.ts'
 import { flagsOf } from './request-flags.ts'
 import { targetResource } from './target.ts'
 import { isUid } from './uid-fields.ts'
@@ -135,7 +137,7 @@ describe('every example', () => {
         const [, ...words] = wordsOf(line)
         const name = [command.resource, command.verb].filter(Boolean)
         assert.deepEqual(words.slice(0, name.length), name)
-        parseComposedLine(command, words.slice(name.length))
+        checkComposedLine(command, words.slice(name.length))
       })
 
   for (const command of commands)
@@ -144,12 +146,26 @@ describe('every example', () => {
         const [, ...words] = wordsOf(line)
         assert.deepEqual(words.slice(0, 2), [command.resource, command.verb])
         const composed = findComposed(command.resource, command.verb)
-        if (composed) return void parseComposedLine(composed, words.slice(2))
-        const { positionals } = parseCommandLine(command, words.slice(2))
+        if (composed) return checkComposedLine(composed, words.slice(2))
+        const { positionals, fields } = parseCommandLine(command, words.slice(2))
+        for (const { flag, texts } of fields) {
+          parseFlagValue(flag.field, texts, Date.now())
+          // Only enum values can be separated by commas.
+          if (flag.field.fieldKind === 'list' && !flag.field.enum) assertNoCommas(texts)
+        }
         if (command.target.length === 0) assert.deepEqual(positionals, [])
         else assert.ok(positionals.length > 0 || words.includes('-f'))
       })
 })
+
+function checkComposedLine(command: ComposedCommand, args: string[]): void {
+  for (const texts of Object.values(parseComposedLine(command, args).repeated)) assertNoCommas(texts ?? [])
+}
+
+/** A flag is repeated for each element of a list, so `--cves A,B` would be a single value. */
+function assertNoCommas(texts: readonly string[]): void {
+  for (const text of texts) assert.doesNotMatch(text, /,/)
+}
 
 /**
  * Splits the `stemma` command of an example into words, as a shell does. Earlier commands of a pipe, redirections and
