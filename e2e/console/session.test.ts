@@ -171,6 +171,16 @@ onEachStore('a console session', (engine) => {
     assert.deepEqual(await listed(), before)
   })
 
+  test('ends the session at the sign-in pages, even if its cookie belongs to another host', async () => {
+    const listed = () => platform.store.query(sql`select id from sign_ins where identity = ${person}`)
+    const before = await listed()
+    const visitor = await signIn()
+    assert.equal((await visitor.open('/console/sign-in')).title, 'Continue?')
+    assert.equal((await post('/console/sign-out', visitor.cookie(cookieName))).status, 200)
+    assert.deepEqual(await listed(), before)
+    assert.equal((await visitor.open('/console/sign-in')).title, 'Sign in')
+  })
+
   test('ends on every machine with a sign-out everywhere', async () => {
     const [here, there] = [await signIn(), await signIn()]
     const token = await tokenOf(there.cookie(cookieName))

@@ -75,6 +75,12 @@ export function* endListedSignIn(identity: string, id: string, now: number): Wor
   return true
 }
 
+/** Ends the session of a browser at the sign-in pages. */
+export function* endBrowserSession(id: string): Work<void> {
+  yield sql`delete from sign_in_states where session_uid = ${id}`
+  yield sql`delete from sign_ins where id = ${id}`
+}
+
 /**
  * Ends all sign-ins of a person but one, also those without a record. Tokens without the id of a
  * sign-in, such as those of the operator, stay valid until they expire, for an hour at most.

@@ -6,12 +6,18 @@ import { StatusError } from '../../aip/errors.ts'
 import { digestOf } from '../../crypto/digest.ts'
 import type { SignIn } from '../../wire/caller.ts'
 import { provesSecondFactor } from '../second-factors/requirement.ts'
+import { browserSessionId } from '../sign-in-records.ts'
 import { expiredSignIn } from './error-response.ts'
 import { signInIdOf } from './expiring-states.ts'
 import { notRegistered } from './sign-in/interaction.ts'
 
-/** A sign-in, and the secret id of its grant in oidc-provider. */
-export type RedeemedCode = { signIn: SignIn; grant: string }
+export type RedeemedCode = {
+  signIn: SignIn
+  /** The secret id of the grant of the sign-in in oidc-provider. */
+  grant: string
+  /** The session at the sign-in pages in which the code was issued (`browserSessionId`). Undefined without one. */
+  browserSession?: string | undefined
+}
 
 /** `verifier` is the PKCE code verifier, which proves that the code belongs to this sign-in. */
 export async function redeemCode(
@@ -37,5 +43,5 @@ export async function redeemCode(
     ...{ person: code.accountId, signedInAt: code.authTime ?? 0, id: signInIdOf(grant) },
     ...{ ...(code.acr && { provider: code.acr }), hasSecondFactor: provesSecondFactor(code.amr) },
   }
-  return { signIn, grant }
+  return { signIn, grant, browserSession: code.sessionUid && browserSessionId(code.sessionUid) }
 }

@@ -26,6 +26,15 @@ export type ConsoleDependencies = MintDependencies & {
   pageLog: PageLog
 }
 
+export type ConsoleSession = {
+  signIn: SignIn
+  /**
+   * The session at the sign-in pages in which the sign-in was made. Absent if it was made by setting up the server, or
+   * if an older version stored this session.
+   */
+  browserSession?: string
+}
+
 const kind = 'ConsoleSession'
 /** The same lifetime as that of a session at the sign-in pages. */
 export const sessionLifetimeSeconds = 24 * 60 * 60
@@ -34,7 +43,7 @@ export const sessionLifetimeSeconds = 24 * 60 * 60
 export async function startConsoleSession(
   deps: ConsoleDependencies,
   page: PageRequest,
-  { signIn, grant }: RedeemedCode,
+  { signIn, grant, browserSession }: RedeemedCode,
 ): Promise<void> {
   const { store, states, random, pageLog } = deps
   const [previous, id] = [idOf(deps, page), random(32).toString('base64url')]
@@ -49,7 +58,7 @@ export async function startConsoleSession(
   }
   await store.write(function* () {
     if (previous !== undefined) yield* states.remove(kind, previous)
-    yield* states.put(kind, id, { signIn }, sessionLifetimeSeconds, keys)
+    yield* states.put(kind, id, { signIn, browserSession }, sessionLifetimeSeconds, keys)
     yield* pageLog.record(page, event)
   })
   setSessionCookie(deps, page, id, sessionLifetimeSeconds)
@@ -59,12 +68,13 @@ export async function startConsoleSession(
 export async function findConsoleSession(
   deps: ConsoleDependencies,
   page: PageRequest,
-): Promise<SignIn | undefined> {
+): Promise<ConsoleSession | undefined> {
   const id = idOf(deps, page)
   const state = id === undefined ? undefined : await deps.store.read(() => deps.states.find(kind, id))
   if (!state) return undefined
-  const { signIn } = state.payload as { signIn: SignIn }
-  return state.signedOutAt !== undefined && signIn.signedInAt <= state.signedOutAt ? undefined : signIn
+  const session = state.payload as ConsoleSession
+  const { signedInAt } = session.signIn
+  return state.signedOutAt !== undefined && signedInAt <= state.signedOutAt ? undefined : session
 }
 
 export async function forgetConsoleSession(deps: ConsoleDependencies, page: PageRequest): Promise<void> {

@@ -1,3 +1,4 @@
+import { endBrowserSession } from '../../sign-in-records.ts'
 import { endOneSignIn, signOutEverywhere } from '../../sign-outs.ts'
 import { cookieNamesOf, readCookie, setCookie } from '../cookies.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
@@ -13,13 +14,16 @@ import { findConsoleSession, forgetConsoleSession } from './session.ts'
 export async function signOutOfConsole(deps: ConsoleDependencies, page: PageRequest): Promise<PageResponse> {
   requireOwnRequest(page)
   const { store, now, pageLog } = deps
-  const signIn = await findConsoleSession(deps, page)
-  if (signIn) {
+  const session = await findConsoleSession(deps, page)
+  if (session) {
+    const { signIn, browserSession } = session
     const { person: identity, provider } = signIn
     const by = page.query.has('everywhere') ? 'everywhere' : 'console'
     const event = { method: 'console/sign-out', action: 'signed-out', identity, provider, details: { by } }
     await store.write(function* () {
       yield* by === 'everywhere' ? signOutEverywhere(identity, now()) : endOneSignIn(signIn.id, now())
+      // The console may be at another host than the sign-in pages. Then this request has no cookie of theirs.
+      if (browserSession !== undefined) yield* endBrowserSession(browserSession)
       yield* pageLog.record(page, event)
     })
   }
@@ -28,7 +32,10 @@ export async function signOutOfConsole(deps: ConsoleDependencies, page: PageRequ
   return { json: {} }
 }
 
-/** The session at the sign-in pages, which would sign the next user of the browser in with one click. */
+/**
+ * The session at the sign-in pages, which would sign the next user of the browser in with one click. Found by its
+ * cookie, since the session of the console may have expired.
+ */
 async function forgetSignInSession(
   { store, states, authUrl }: ConsoleDependencies,
   page: PageRequest,

@@ -35,8 +35,8 @@ export async function startTestSignIn(
   page: PageRequest,
 ): Promise<PageResponse> {
   const provider = page.query.get('provider') ?? ''
-  const signIn = await findConsoleSession(deps, page)
-  if (!signIn || !(await deps.mayChangeProvider(signIn.person, provider))) throw refused()
+  const session = await findConsoleSession(deps, page)
+  if (!session || !(await deps.mayChangeProvider(session.signIn.person, provider))) throw refused()
   try {
     return { location: await startUpstream(deps.upstream, provider, { test: rememberBrowser(deps, page) }) }
   } catch (error) {

@@ -36,7 +36,7 @@ export async function issueConsoleToken(deps: ConsoleDependencies, page: PageReq
 
 /** The session of the browser, unless it needs a second factor by now and has not proven one. */
 async function findRenewable(deps: ConsoleDependencies, page: PageRequest): Promise<SignIn | undefined> {
-  const signIn = await findConsoleSession(deps, page)
+  const signIn = (await findConsoleSession(deps, page))?.signIn
   if (!signIn) return undefined
   return (await deps.store.read(() => lacksRequiredFactor(signIn, deps.now()))) ? undefined : signIn
 }
