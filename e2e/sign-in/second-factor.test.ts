@@ -21,7 +21,13 @@ import { addAccount, begin, password, redeem, relyingParty, signIn, startSignInP
 import type { Page } from './visitor.ts'
 import { Visitor } from './visitor.ts'
 
-const { makeRecoveryCodes, getAccount, beginAuthenticatorApp, removeAuthenticatorApp } = AccountService.method
+const {
+  makeRecoveryCodes,
+  getAccount,
+  beginAuthenticatorApp,
+  confirmAuthenticatorApp,
+  removeAuthenticatorApp,
+} = AccountService.method
 const { createGroupInvite } = GroupInvitesService.method
 const { exchangeRefreshToken } = SecurityTokenService.method
 const wrongCode = 'The code is wrong, or was used before.'
@@ -357,6 +363,32 @@ onEachStore('a second factor', (engine) => {
       assert.equal(error?.code, Code.FAILED_PRECONDITION)
       assert.match(error?.message ?? '', /sign-in within the last 15 minutes; sign in again/)
     }
+  })
+
+  // Only PostgreSQL repeats a transaction.
+  test('counts the confirmation of an app once, even if its transaction is repeated', {
+    skip: engine !== 'postgres',
+  }, async () => {
+    const identity = await addAccount(platform, 'ike@example.com')
+    const { tokens } = await signIn(platform, 'ike@example.com')
+    const begun = await rest.call(beginAuthenticatorApp, {}, tokens.access_token)
+    const code = appOf(String(begun.body?.secret)).codeAt(now())
+    const confirm = () => rest.call(confirmAuthenticatorApp, { code }, tokens.access_token)
+    const { promise: locked, resolve: markLocked } = Promise.withResolvers<void>()
+    const disconnecting = platform.store.write(function* () {
+      yield sql`select 1 from authenticator_apps where identity = ${identity} for update`
+      markLocked()
+      // Closes the connection of the confirmation, once it waits for this lock.
+      const closeWaiting = sql`select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and pg_backend_pid() = any (pg_blocking_pids(pid))`
+      while ((yield closeWaiting).length === 0);
+    })
+    await locked
+    const [{ error }] = await Promise.all([confirm(), disconnecting])
+    assert.equal(error, undefined)
+    for (let attempt = 0; attempt < 10; attempt++)
+      assert.equal((await confirm()).error?.code, Code.FAILED_PRECONDITION)
+    assert.equal((await confirm()).error?.code, Code.RESOURCE_EXHAUSTED)
   })
 
   // This test is the last, because the token of the owner expires in it.

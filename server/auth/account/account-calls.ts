@@ -38,6 +38,7 @@ import { hasSecondFactor, secondFactorsOf } from '../second-factors/second-facto
 import { base32Of, totpUri } from '../second-factors/totp.ts'
 import { endListedSignIn, listSignIns } from '../sign-in-records.ts'
 import { signOutEverywhere } from '../sign-outs.ts'
+import { attemptAll } from '../throttle.ts'
 import type { AccountAccess, AccountCall, AccountDependencies } from './account-call.ts'
 import { changePassword, noLocalAccount } from './change-password.ts'
 import { beginPasskey, registerPasskey } from './register-passkey.ts'
@@ -131,17 +132,21 @@ export function accountCalls<D>(deps: AccountDependencies<D>) {
       ),
 
     async confirmAuthenticatorApp(call: AccountCall<D, ConfirmAuthenticatorAppRequest>) {
-      const { codes } = deps.throttles
-      await run(
+      const options = { freshSignIn: true }
+      const caller = await store.write(function* () {
+        return (yield* deps.admit(call.demand, options)).caller.identity
+      }, call.deadline)
+      // Counted outside of transactions, since PostgreSQL may repeat these.
+      const succeed = attemptAll([[deps.throttles.codes, caller]])
+      await change(
         call,
-        function* (identity, access) {
-          codes.attempt(identity)
+        'authenticator-app-added',
+        function* (identity) {
           if (!(yield* confirmAuthenticatorApp(deps, identity, call.request.code))) throw wrongCode()
-          codes.succeed(identity)
-          yield* recordAccountEvent(access, identity, 'authenticator-app-added')
         },
-        { freshSignIn: true },
+        options,
       )
+      succeed()
       return emptyReply
     },
 
