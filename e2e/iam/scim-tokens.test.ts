@@ -5,6 +5,7 @@ import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
 import { IdentityProviders } from '@stemma/api/gen/platform/iam/identity_provider_pb.ts'
 import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { Code } from '../../server/aip/code.ts'
+import { blockAtProvider } from '../../server/auth/provider-sign-outs.ts'
 import { sql } from '../../server/store/sql.ts'
 import type { CallResult, Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
@@ -82,6 +83,10 @@ onEachStore('the SCIM token of an identity provider', (engine) => {
       [false, etag],
       'turning it off needs no owners and changes nothing',
     )
+    const { identity: suspended } = await platform.addIdentity(owner.organization, 'owner')
+    const other = await addProvider()
+    await platform.store.write(() => blockAtProvider(other, suspended, now()))
+    assert.equal(await codeOf(v2.setScimEnabled, request), 9, 'the other owner is suspended')
     await addSecondOwner(platform, owner)
     const on = await succeed(v2.setScimEnabled, request)
     assert.equal(on.enabled, true)

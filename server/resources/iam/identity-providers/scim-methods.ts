@@ -25,7 +25,8 @@ import { recordEvent } from '../../../store/events/record.ts'
 import { neverExpires } from '../../../store/expiry.ts'
 import type { ScimSettings } from '../../../store/scim-settings.ts'
 import { initialScimSettings, lockScimSettings, writeScimSettings } from '../../../store/scim-settings.ts'
-import { sql } from '../../../store/sql.ts'
+import { raw, sql } from '../../../store/sql.ts'
+import { isNotSuspended } from '../../../store/suspensions.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import type { Reply } from '../../../wire/reply.ts'
@@ -206,15 +207,17 @@ function requireEtag(sent: string, current: ScimSettings): void {
 
 /**
  * Provisioning can deactivate people, so an organization with one owner could be left without any.
- * An external group with the role does not count: provisioning decides who its members are.
+ * An external group with the role does not count: provisioning decides who its members are. Neither does an owner whom
+ * an identity provider has deactivated.
  */
 function* requireTwoOwners(provider: string): Work<void> {
-  const owners = yield sql`select distinct identity from role_bindings
-    where parent = ${rootOf(provider)} and role = ${builtInRole('owner').uid} and expire_time = ${neverExpires}
-    and identity not in (select external_group from external_group_role_mappings) limit 2`
+  const owners = yield sql`select distinct b.identity from role_bindings b
+    where b.parent = ${rootOf(provider)} and b.role = ${builtInRole('owner').uid} and b.expire_time = ${neverExpires}
+    and b.identity not in (select external_group from external_group_role_mappings)
+    and ${isNotSuspended(raw('b.identity'))} limit 2`
   if (owners.length < 2)
     throw failedPrecondition(
       'TOO_FEW_OWNERS',
-      'provisioning needs at least two identities with the role owner in the organization itself, without an expiry, so that it cannot lock out the only owner',
+      'provisioning needs at least two identities with the role owner in the organization itself, without an expiry and not deactivated by an identity provider, so that it cannot lock out the only owner',
     )
 }
