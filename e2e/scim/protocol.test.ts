@@ -73,6 +73,33 @@ onEachStore('SCIM', (engine) => {
     await provider.expect(404, 'DELETE', `/Users/${id}`)
   })
 
+  test('ignores read-only attributes, however many values they have', async () => {
+    const { id } = await addUser('in many groups')
+    const groups = Array.from({ length: 101 }, (_, at) => ({ value: `g-${at}`, display: at }))
+    const sent = { userName: 'in many groups', title: 'x', groups, meta: 'x', id: 5 }
+    const replaced = await provider.expect(200, 'PUT', `/Users/${id}`, sent)
+    assert.deepEqual([replaced.title, replaced.groups], ['x', undefined])
+    const members = [{ value: id ?? null, display: 5 }]
+    const group = await provider.expect(201, 'POST', '/Groups', { displayName: 'many', members })
+    assert.equal((group.members as JsonObject[]).length, 1)
+  })
+
+  test('takes an extension that is null for one without values', async () => {
+    const { id } = await addUser('without extension', { [enterprise]: null })
+    const path = `/Users/${id}`
+    const requests: ((value: JsonObject | null) => [string, string, JsonObject])[] = [
+      (value) => ['PATCH', path, patch({ op: 'replace', path: enterprise, value })],
+      (value) => ['PATCH', path, patch({ op: 'replace', value: { [enterprise]: value } })],
+      (value) => ['PUT', path, { userName: 'without extension', [enterprise]: value }],
+    ]
+    for (const requestWith of requests) {
+      const changed = await provider.expect(200, ...requestWith({ department: 'Engines' }))
+      assert.deepEqual(changed[enterprise], { department: 'Engines' })
+      const cleared = await provider.expect(200, ...requestWith(null))
+      assert.deepEqual([cleared.schemas, cleared[enterprise]], [[userSchema], undefined])
+    }
+  })
+
   test('refuses a second user with the same userName or externalId', async () => {
     await addUser('unique', { externalId: 'u-1' })
     const conflict = await provider.expect(409, 'POST', '/Users', { userName: 'UNIQUE' })

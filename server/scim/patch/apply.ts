@@ -59,21 +59,23 @@ export function applyChanges(resource: Resource, changes: readonly Change[]): Re
 
 /** The value of an operation without a path is an object, and the names of its members are paths. */
 function changesOf(type: ResourceType, { op, path, value }: Operation): Change[] {
-  if (path !== undefined && !extensionNamed(type, path)) return [{ op, target: targetOf(type, path), value }]
-  if (op === 'remove') {
-    const extension = extensionNamed(type, path ?? '')
-    if (!extension) throw badRequest('noTarget', 'remove needs a path')
-    return extension.attributes.map(({ name }) => changeOf(type, op, `${extension.id}:${name}`, undefined))
-  }
-  const content = requireObject('value', value)
-  return Object.entries(path === undefined ? content : { [path]: content }).flatMap(([name, inner]) => {
-    const extension = extensionNamed(type, name)
-    if (extension)
-      return Object.entries(requireObject(name, inner)).flatMap(([key, innerValue]) =>
-        isFixed(key) ? [] : [changeOf(type, op, `${extension.id}:${key}`, innerValue)],
-      )
-    return isFixed(name) ? [] : [changeOf(type, op, name, inner)]
-  })
+  if (path !== undefined) return changesAt(type, op, path, value)
+  if (op === 'remove') throw badRequest('noTarget', 'remove needs a path')
+  return Object.entries(requireObject('value', value)).flatMap(([name, inner]) =>
+    isFixed(name) ? [] : changesAt(type, op, name, inner),
+  )
+}
+
+/** The path names an attribute, or an extension. An extension that is null has no values (RFC 7643 section 2.5). */
+function changesAt(type: ResourceType, op: Change['op'], path: string, value: unknown): Change[] {
+  const extension = extensionNamed(type, path)
+  if (!extension) return [changeOf(type, op, path, value)]
+  const { id, attributes } = extension
+  if (op === 'remove' || value === null)
+    return attributes.map(({ name }) => changeOf(type, 'remove', `${id}:${name}`, undefined))
+  return Object.entries(requireObject(path, value)).flatMap(([name, inner]) =>
+    isFixed(name) ? [] : [changeOf(type, op, `${id}:${name}`, inner)],
+  )
 }
 
 const changeOf = (type: ResourceType, op: Change['op'], path: string, value: unknown): Change => ({

@@ -20,12 +20,13 @@ export function normalizeResource(type: ResourceType, input: Resource): Resource
   for (const [name, value] of Object.entries(input)) {
     const extension = extensionNamed(type, name)
     if (extension) {
+      if (value === null) continue
       const content = normalizeObject(extension.attributes, requireObject(name, value), name)
       if (Object.keys(content).length > 0) resource[extension.id] = content
       continue
     }
     const attribute = findAttribute(writableAttributes(type), nameWithoutUrn(type, name))
-    if (attribute) assign(resource, attribute, normalizeValue(attribute, value, attribute.name))
+    if (attribute) assign(resource, attribute, value, attribute.name)
   }
   return resource
 }
@@ -46,13 +47,16 @@ function normalizeObject(attributes: readonly Attribute[], input: Resource, path
   const content: Resource = {}
   for (const [name, value] of Object.entries(input)) {
     const attribute = findAttribute(attributes, name)
-    if (attribute) assign(content, attribute, normalizeValue(attribute, value, `${path}.${attribute.name}`))
+    if (attribute) assign(content, attribute, value, `${path}.${attribute.name}`)
   }
   return content
 }
 
-function assign(holder: Resource, { name, mutability }: Attribute, value: unknown): void {
-  if (value !== undefined && mutability !== 'readOnly') holder[name] = value
+/** The values of read-only attributes are not even checked, because they are ignored. */
+function assign(holder: Resource, attribute: Attribute, value: unknown, path: string): void {
+  if (attribute.mutability === 'readOnly') return
+  const normalized = normalizeValue(attribute, value, path)
+  if (normalized !== undefined) holder[attribute.name] = normalized
 }
 
 /** Undefined for null and for an empty list, which both mean that there is no value (RFC 7643 section 2.5). */
