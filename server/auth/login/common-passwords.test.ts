@@ -6,7 +6,15 @@ test('common passwords and their usual variations are recognised', () => {
   for (const password of [
     ...['1qaz2wsx3edc', 'motherfucker', 'administrator', 'Administrator'],
     ...['Password2026!', 'password1234', '123password!!', 'P4$$w0rd!!!!', 'p@ssw0rd2026', 'Welcome12345'],
-    ...['passwordpassword', 'qwertyqwerty', 'dragondragon99', 'letmeinletmein', 'abcabcabcabc'],
+    ...[
+      'passwordpassword',
+      'qwertyqwerty',
+      'dragondragon99',
+      'letmeinletmein',
+      'abcabcabcabc',
+      'abcabcabc1!',
+      'aaaaaa123456',
+    ],
     ...['123456789012', '098765432109', 'abcdefghijkl', 'qwertyuiopas', 'asdfghjklzxc', '121212121212'],
     'ｐａｓｓｗｏｒｄ２０２６',
   ])
@@ -19,6 +27,9 @@ test('other passwords are not recognised as common', () => {
     ...[
       'dragon eats password',
       'x7Kq-92mfT-aa01',
+      '8392-0174-aa-5521',
+      '8392-0174-abab-5521',
+      '8392cat0174',
       'xq","zk","wv","',
       '839201748302',
       'пароль для теста',

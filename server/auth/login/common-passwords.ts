@@ -36,9 +36,12 @@ export function isCommonPassword(password: string): boolean {
   const isListed = openList()
   const isCommon = (word: string) =>
     isListed(word) || (word.length > 3 && sequences.some((sequence) => sequence.includes(word)))
-  return variantsOf(password.normalize('NFKC').toLowerCase()).some((variant) => {
+  const text = password.normalize('NFKC').toLowerCase()
+  return variantsOf(text).some((variant) => {
     const part = repeatedPart(variant)
-    const repeatsShortPart = part.length <= maxShortPartLength && part.length < variant.length
+    // A repetition between many digits or symbols does not make a password easy to guess: `8392-0174-aa-5521`.
+    const isMostOfText = variant.length >= text.length / 2
+    const repeatsShortPart = part.length <= maxShortPartLength && part.length < variant.length && isMostOfText
     return isCommon(variant) || isCommon(part) || repeatsShortPart
   })
 }
