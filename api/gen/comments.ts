@@ -1023,6 +1023,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platform.iam.v2beta1.AccessRule.ACCESS_RULE_NO_CAPABILITY": "The method needs no capability.",
   "platform.iam.v2beta1.AccessRule.ACCESS_RULE_ORGANIZATION_CREATION": "A setting of the server decides who may create organizations.",
   "platform.iam.v2beta1.AccessRule.ACCESS_RULE_OPERATOR": "Only the operator of the server has this access, or people whom the operator has made operators. Only they themselves can ask whether they have it; the answer about others is always no.",
+  "platform.iam.v2beta1.AccessRule.ACCESS_RULE_SELF": "Only the identity itself has this access, with a token without limits. The answer about others is always no.",
   "platform.iam.v2beta1.CapabilityExplanation": "Says whether an identity has a capability, and why.",
   "platform.iam.v2beta1.CapabilityExplanation.capability": "Name of the capability.",
   "platform.iam.v2beta1.CapabilityExplanation.state": "Whether the identity has it.",

@@ -86,6 +86,7 @@ const rules: Record<string, string> = {
   ACCESS_RULE_NO_CAPABILITY: 'The method needs no capability.',
   ACCESS_RULE_ORGANIZATION_CREATION: 'A setting of the server decides who may create organizations.',
   ACCESS_RULE_OPERATOR: 'Only operators of the server may do this.',
+  ACCESS_RULE_SELF: 'Only the identity itself may do this, with a token without limits.',
 }
 
 const states: Record<string, string> = {

@@ -12,6 +12,7 @@ import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import { Registry } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import { describeMethod } from '@stemma/api/method.ts'
 import { Code } from '../../server/aip/code.ts'
 import { mintToken } from '../../server/auth/tokens/mint.ts'
@@ -27,6 +28,8 @@ const { checkAccess, batchCheckAccess } = AccessService.method
 const { createGroup, getGroup, setGroupLimits } = GroupsService.method
 const { getIdentity } = IdentitiesService.method
 const { getRole } = RolesService.method
+const { createWithGroup } = V1GroupInvites.method
+const { getPackageVersionMetadata } = Registry.method
 const nameOf = (method: DescMethod) => describeMethod(method).name
 
 const makeTeam = (stage: ExampleContext, parent = stage.owner.organization) =>
@@ -73,11 +76,10 @@ examples('CheckAccess', {
       assert.equal((await fail(method, request, limited)).code, 7)
     }
     // The owner of the platform may create organizations, an editor may not.
-    for (const method of [V1GroupInvites.method.createWithGroup, V1Groups.method.create]) {
+    for (const method of [createWithGroup, V1Groups.method.create]) {
       assert.deepEqual(await ask(method, owner.token), allowed)
       assert.deepEqual(await ask(method, editor.token), refused)
     }
-    const { createWithGroup } = V1GroupInvites.method
     assert.equal((await fail(createWithGroup, { group: 'acme' }, editor.token)).code, 7)
     assert.deepEqual(await ask(deleteAccount, editor.token), refused)
     assert.deepEqual(await ask(deleteAccount, person.token), allowed)
@@ -248,6 +250,10 @@ examples('CheckAccess', {
       [{ capability }, 'resource', /is required/],
       [{ method: nameOf(getGroup) }, 'resource', /is required/],
       [{ ...other, method: nameOf(createGroup) }, 'resource', /about other identities/],
+      ...[createWithGroup, getPackageVersionMetadata].map(
+        (method) =>
+          [{ ...other, resource, method: nameOf(method) }, 'method', /only the identity itself/] as const,
+      ),
       [{ capability, resource: `${resource}/` }, 'resource', /must be a uid/],
       [{ capability, resource: resource.toUpperCase() }, 'resource', /must be a uid/],
       [{ identity: `${resource}%`, capability, resource }, 'identity', /must be a uid/],

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { AccessService } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
+import { AccountService } from '@stemma/api/gen/platform/iam/v2beta1/account_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import { describeMethod } from '@stemma/api/method.ts'
@@ -217,13 +219,17 @@ examples('ExplainAccess', {
   },
 
   async 'names the rule that decides about a method'(stage) {
-    const { owner } = stage
+    const { owner, platform } = stage
+    const { identity } = await platform.addIdentity(owner.organization)
     const owned = { resource: owner.organization }
     const ownerRole = { resource: builtInRole('owner').uid }
     for (const [method, question, rule, states] of [
       [createGroup, {}, 'ORGANIZATION_CREATION', []],
       [setGroupLimits, owned, 'OPERATOR', []],
       [GroupsService.method.listGroups, {}, 'NO_CAPABILITY', []],
+      [AccountService.method.getAccount, {}, 'SELF', []],
+      [AccountService.method.getAccount, { ...owned, identity }, 'SELF', []],
+      [IdentitiesService.method.updateIdentityMetadata, { ...owned, identity }, 'SELF', []],
       [RolesService.method.getRole, ownerRole, 'ROLES_ANYWHERE', ['CAPABILITY_STATE_HELD']],
     ] as const) {
       const explained = await explain(stage, { method: describeMethod(method).name, ...question })

@@ -86,7 +86,10 @@ const ruleOf = (need: Need): AccessRule => {
       return AccessRule.ROLES_ANYWHERE
     case 'organizations':
       return AccessRule.ORGANIZATION_CREATION
+    case 'self':
+      return AccessRule.SELF
     case 'never':
+      return need.isForSelf ? AccessRule.SELF : AccessRule.OPERATOR
     case 'operators':
       return AccessRule.OPERATOR
     default:

@@ -30,11 +30,11 @@ export type Need =
   /** The caller must be an operator of the server. */
   | { kind: 'operators' }
   /**
-   * The answer is always no: nobody may call the method at this resource, or the question is
-   * whether an identity other than the caller is an operator, or may change its own account or
-   * metadata.
+   * The answer is always no. If `isForSelf`, the question is whether an identity other than the
+   * caller may change its own account or metadata. Otherwise only operators have this access, and
+   * either the question is about another identity, or operators use another method for it.
    */
-  | { kind: 'never' }
+  | { kind: 'never'; isForSelf: boolean }
   | Wrong
 
 /** All of these capabilities, as bits, at a uid. No bits: nothing is needed. */
@@ -71,6 +71,11 @@ const wrong = (field: string, description: string, mentions: readonly string[] =
 })
 const resourceIsRequired = wrong('resource', 'is required')
 const resourceIsRequiredForOthers = wrong('resource', 'is required for questions about other identities')
+/** An answer about another identity would reveal access outside the resource, where the caller may not ask about others. */
+const dependsOnNoResource = wrong(
+  'method',
+  'needs access that does not depend on a resource, so only the identity itself can ask about it',
+)
 
 type MethodNeed = { method: Method; bits: readonly number[] }
 
@@ -91,13 +96,16 @@ function methodNeed({ method: name, resource }: Omit<Question, 'identity'>, self
   const known = methods.get(name)
   if (!known) return unknownName('method', 'the full name of a method', name, methodNames)
   const { method, bits } = known
-  if (method.access?.operators) return { kind: self === undefined ? 'never' : 'operators' }
+  if (method.access?.operators) return self === undefined ? onlyOperators : { kind: 'operators' }
   if (self !== undefined) {
     if (isOwnAccount(method)) return { kind: 'self', isForPeople: true }
     if (metadataUpdates.has(name)) return { kind: 'self', isForPeople: false }
     if (name === getPackage) return { kind: 'anywhere', bits }
     if (name === createWithGroup) return { kind: 'organizations', bits }
-  } else if (isOwnAccount(method) || metadataUpdates.has(name)) return { kind: 'never' }
+  } else {
+    if (isOwnAccount(method) || metadataUpdates.has(name)) return { kind: 'never', isForSelf: true }
+    if (name === getPackage || name === createWithGroup) return dependsOnNoResource
+  }
   if (resource === '') {
     if (self === undefined) return resourceIsRequiredForOthers
     if (groupCreations.has(name)) return { kind: 'organizations', bits: [] }
@@ -106,11 +114,11 @@ function methodNeed({ method: name, resource }: Omit<Question, 'identity'>, self
   const isRoot = parentOf(resource) === ''
   if (name === getIdentity && isRoot && resource === self) return nothing
   if (name === getRole && isRoot && self !== undefined) return { kind: 'anywhere', bits }
-  if (name === setGroupLimits)
-    return isRoot ? { kind: 'never' } : { kind: 'at', bits, uid: parentOf(resource) }
+  if (name === setGroupLimits) return isRoot ? onlyOperators : { kind: 'at', bits, uid: parentOf(resource) }
   return { kind: 'at', bits, uid: resource }
 }
 
+const onlyOperators: Need = { kind: 'never', isForSelf: false }
 const nothing: Need = { kind: 'at', bits: [], uid: '' }
 
 /** Without a parent, these calls create an organization. */
