@@ -3,6 +3,7 @@ import type pg from 'pg'
 import type { Clock } from '../clock.ts'
 import type { Migration } from '../db.ts'
 import { migrationsTable, pendingOf } from '../db.ts'
+import { withReplyTimeout } from './pool.ts'
 import { forPostgres } from './statement-text.ts'
 
 /** The number of the PostgreSQL advisory lock that lets one process migrate at a time. */
@@ -15,10 +16,7 @@ export async function migrate(
   migrations: readonly Migration[],
   now: Clock['now'],
 ): Promise<string[]> {
-  const run = (text: string) => {
-    const query = { text, query_timeout: migrationTimeoutMs } // an option that the types of the driver lack
-    return client.query<{ name: string }>(query)
-  }
+  const run = (text: string) => client.query<{ name: string }>(withReplyTimeout({ text }, migrationTimeoutMs))
   await run('begin; set local statement_timeout = 0')
   await run(`select pg_advisory_xact_lock(${migrationLock})`)
   await run(migrationsTable)

@@ -166,7 +166,7 @@ describe('a store on PostgreSQL', { skip }, () => {
   })
 
   test('a write has a timeout of its own, and ends at its deadline at the latest', async () => {
-    const limited = open({ readTimeoutMs: 50, writeTimeoutMs: 60_000 })
+    const limited = open({ readTimeoutMs: 50, writeTimeoutMs: 60_000, replyMarginMs: 0 })
     const sleep = (seconds: number) => () => all(sql`select pg_sleep(${seconds})`)
     await limited.write(sleep(0.2))
     await assert.rejects(limited.write(sleep(60), Date.now() + 100), isStoreError('deadline'))

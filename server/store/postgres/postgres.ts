@@ -7,7 +7,7 @@ import { StoreError } from '../store-error.ts'
 import type { Work } from '../work.ts'
 import { dump } from './dump.ts'
 import { migrate } from './migrate.ts'
-import { openPool, withConnection } from './pool.ts'
+import { openPool, withConnection, withReplyTimeout } from './pool.ts'
 import type { AttemptState } from './retry.ts'
 import { retry } from './retry.ts'
 import { runStatement, runWork } from './run-work.ts'
@@ -21,6 +21,8 @@ export type PostgresOptions = {
   readTimeoutMs?: number
   /** How long one statement of a write may take, if the deadline of the write is not sooner. */
   writeTimeoutMs?: number
+  /** How much longer than the timeout of a statement the driver waits for the server to report that timeout. */
+  replyMarginMs?: number
   /** How long to wait for a connection. */
   connectionTimeoutMs?: number
   /** Called when a connection breaks while no call uses it. */
@@ -34,11 +36,11 @@ const defaultConnectionTimeoutMs = 20_000
 
 export function openPostgres(options: PostgresOptions): Store {
   const { url, connections = 10, connectionTimeoutMs = defaultConnectionTimeoutMs } = options
-  const { readTimeoutMs = 60_000, writeTimeoutMs = 60_000 } = options
+  const { readTimeoutMs = 60_000, writeTimeoutMs = 60_000, replyMarginMs = 5_000 } = options
   const { onIdleError, clock = systemClock } = options
   const pool = openPool({
     ...{ url, connections, connectionTimeoutMs, onIdleError },
-    statementTimeoutMs: readTimeoutMs,
+    ...{ statementTimeoutMs: readTimeoutMs, replyTimeoutMs: readTimeoutMs + replyMarginMs },
   })
   const texts = openStatementTexts()
   const { track, drain } = openTracker()
@@ -51,10 +53,12 @@ export function openPostgres(options: PostgresOptions): Store {
     const attempt = (state: AttemptState) =>
       withConnection(pool, async (client) => {
         const remainingMs = Math.max(1, Math.ceil(deadline - clock.now()))
-        await client.query(withTimeout(begin, Math.min(timeoutMs, remainingMs), readTimeoutMs))
-        const value = await runWork({ client, texts }, work(), clock.now, deadline)
+        const replyTimeoutMs = timeoutMs + replyMarginMs
+        const run = (text: string) => client.query(withReplyTimeout({ text }, replyTimeoutMs))
+        await run(withTimeout(begin, Math.min(timeoutMs, remainingMs), readTimeoutMs))
+        const value = await runWork({ client, texts, replyTimeoutMs }, work(), clock.now, deadline)
         state.isCommitting = true
-        await client.query('commit')
+        await run('commit')
         return value
       })
     return track(() => retry(clock, deadline, attempt))
@@ -65,7 +69,9 @@ export function openPostgres(options: PostgresOptions): Store {
     query: (statement) =>
       track(() =>
         retry(clock, never, () =>
-          withConnection(pool, (client) => runStatement({ client, texts }, statement)),
+          withConnection(pool, (client) =>
+            runStatement({ client, texts, replyTimeoutMs: readTimeoutMs + replyMarginMs }, statement),
+          ),
         ),
       ),
     read: (work) =>

@@ -10,12 +10,18 @@ import { StoreError } from '../store-error.ts'
 import type { Work } from '../work.ts'
 import { abort } from '../work.ts'
 import { translateConstraint } from './errors.ts'
+import { withReplyTimeout } from './pool.ts'
 import type { StatementTexts } from './statement-text.ts'
 
 /** PostgreSQL allows 65,535 values in a statement, and a row has at most about twenty. */
 const rowsPerInsert = 500
 
-export type Runner = { client: pg.PoolClient; texts: StatementTexts }
+export type Runner = {
+  client: pg.PoolClient
+  texts: StatementTexts
+  /** How long the driver waits for the result of a statement. */
+  replyTimeoutMs: number
+}
 
 export async function runWork<T>(
   runner: Runner,
@@ -84,23 +90,24 @@ async function runInWork(runner: Runner, work: Work<unknown>, statement: Sql): P
 export async function runStatement(runner: Runner, statement: Sql): Promise<Row[]> {
   const { template, values, rows } = contentOf(statement)
   if (rows) return insertRows(runner, template, rows)
-  const result = await runner.client.query<Value[]>({
+  const query = {
     ...runner.texts(template),
     values: values as Value[], // the driver does not change them
-    rowMode: 'array',
-  })
-  return result.rows
+    rowMode: 'array' as const,
+  }
+  return (await runner.client.query<Value[]>(withReplyTimeout(query, runner.replyTimeoutMs))).rows
 }
 
 /** Inserts up to `rowsPerInsert` rows with each statement, to save round trips. */
 async function insertRows(
-  { client, texts }: Runner,
+  { client, texts, replyTimeoutMs }: Runner,
   into: Template,
   rows: readonly (readonly Value[])[],
 ): Promise<Row[]> {
   for (let at = 0; at < rows.length; at += rowsPerInsert) {
     const { template, values } = contentOf(insertOf(into, rows.slice(at, at + rowsPerInsert)))
-    await client.query({ ...texts(template), values: values as Value[] }) // the driver does not change them
+    const query = { ...texts(template), values: values as Value[] } // the driver does not change them
+    await client.query(withReplyTimeout(query, replyTimeoutMs))
   }
   return []
 }
