@@ -15,6 +15,7 @@ import { openStore, prepareStore, talliedKinds } from '../../server/storage.ts'
 import { checkTally } from '../../server/store/check.ts'
 import type { Store } from '../../server/store/db.ts'
 import type { Portion } from '../../server/store/dump.ts'
+import { sql } from '../../server/store/sql.ts'
 import { copyGroup } from '../../server/testing/group-copies.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
@@ -113,6 +114,18 @@ onEachStore('a backup', (engine) => {
     }
   }
 
+  /** Makes a store look like one of an older version. Its last migration would fail if it were applied again. */
+  async function forgetLastMigration(targetSettings: string[]): Promise<void> {
+    const store = openStore(readConfig({}, [...targetSettings, `--secret-key=${key}`]).config)
+    try {
+      await store.write(function* () {
+        yield sql`delete from migrations where name = (select max(name) from migrations)`
+      })
+    } finally {
+      await store.close()
+    }
+  }
+
   for (const target of ['sqlite', 'postgres'] as const) {
     test(`can be restored into ${target === 'sqlite' ? 'SQLite' : 'PostgreSQL'}`, async (t) => {
       if (target === 'postgres' && !process.env.STEMMA_TEST_POSTGRES)
@@ -124,6 +137,7 @@ onEachStore('a backup', (engine) => {
         assert.equal(code, 0, stderr)
         assert.match(stdout, /^Restored [\d,]+ rows\.$/m)
         assert.deepEqual(await restoredContentOf(targetSettings), await contentOf(platform.store))
+        await forgetLastMigration(targetSettings)
         const again = await run('restore', file, ...targetSettings)
         assert.equal(again.code, 1)
         assert.match(again.stderr, /the store is not empty/)

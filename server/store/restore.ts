@@ -1,9 +1,9 @@
 // Restores a backup into an empty store.
 import { BackupError, fromJson, readBackupLine } from './backup-line.ts'
 import type { Migration, Store } from './db.ts'
-import { unfinishedRestore } from './db.ts'
+import { migrationsTable, unfinishedRestore } from './db.ts'
 import type { Row } from './sql.ts'
-import { sql } from './sql.ts'
+import { raw, sql } from './sql.ts'
 import { insertRows } from './table.ts'
 
 export type Restore = {
@@ -91,10 +91,23 @@ async function begin(
     throw new BackupError(
       `the backup is of a newer version of Stemma: it has the migrations ${unknown.join(', ')}`,
     )
-  if ((await store.migrate(migrationsOfBackup)).length !== migrationsOfBackup.length)
+  // Checked first, so that a store in use is not migrated.
+  if (
+    !(await isEmpty(store)) ||
+    (await store.migrate(migrationsOfBackup)).length !== migrationsOfBackup.length
+  )
     throw new BackupError('the store is not empty: a backup can only be restored into an empty store')
   await store.write(function* () {
     yield sql`insert into migrations (name, apply_time) values (${unfinishedRestore}, ${now()})`
+  })
+}
+
+/** Also true for a store whose restore was interrupted, which `migrate` refuses with an error of its own. */
+function isEmpty(store: Store): Promise<boolean> {
+  return store.write(function* () {
+    yield raw(migrationsTable)
+    const names = (yield sql`select name from migrations`).flat()
+    return names.length === 0 || names.includes(unfinishedRestore)
   })
 }
 
