@@ -67,6 +67,17 @@ describe('a page token', () => {
     }
   })
 
+  test('can contain the longest name of an advisory and still fits into a URL', () => {
+    const deepest = `${'a'.repeat(40)}${'/0123456789abcdef'.repeat(64)}`
+    const names = ['"', '漢', '😀'].map((letter) => letter.repeat(512))
+    const controls = Array.from(randomBytes(512), (byte) => String.fromCharCode(1 + (byte % 31))).join('')
+    for (const name of [...names, controls]) {
+      const token = seal(keys, [name, deepest])
+      assert.ok(token.length <= 4096, `${token.length} characters`)
+      assert.deepEqual(open(token), [name, deepest])
+    }
+  })
+
   test('never starts with a dash', () => {
     for (let first = 0; first < 256; first++) {
       const kid = newPageKid((size) => Buffer.alloc(size, first))

@@ -2,6 +2,7 @@
 // a list continues, and grants no access.
 import type { CipherKey } from 'node:crypto'
 import { createCipheriv, createDecipheriv, hash } from 'node:crypto'
+import { deflateSync, inflateSync } from 'node:zlib'
 import { BoundedMap } from '../bounded-map.ts'
 import type { RandomBytes } from '../crypto/random.ts'
 import { invalidField } from './errors.ts'
@@ -20,8 +21,10 @@ export type PageSeals = {
 }
 
 const lifetimeMs = 3 * 24 * 60 * 60 * 1000
-/** In characters. Enough for the longest uid and the longest name, even if JSON escapes every character of the name. */
+/** In characters, so that a token fits into a URL. Enough for the longest uid and name, because these are compressed. */
 const maxTokenLength = 4096
+/** In bytes. Longer content is compressed: JSON escapes a control character of a name with six characters. */
+const maxPlainLength = 2048
 const nonceSize = 12
 const tagSize = 16
 const kidSize = 8
@@ -75,7 +78,7 @@ export function sealPageToken(
   const { kid, secret } = keys.current
   const nonce = random(nonceSize)
   const cipher = createCipheriv('aes-256-gcm', secret, nonce).setAAD(Buffer.from(query.method))
-  const sealed = cipher.update(JSON.stringify([now, query.fingerprint, cursor]))
+  const sealed = cipher.update(pack([now, query.fingerprint, cursor]))
   cipher.final() // returns nothing in this mode
   return Buffer.concat([Buffer.from(kid, 'hex'), nonce, cipher.getAuthTag(), sealed]).toString('base64url')
 }
@@ -95,7 +98,7 @@ export function openPageToken(keys: PageKeys, query: Query, token: string, now: 
   const tag = bytes.subarray(kidSize + nonceSize, kidSize + nonceSize + tagSize)
   const decipher = createDecipheriv('aes-256-gcm', key.secret, nonce, { authTagLength: tagSize })
   decipher.setAAD(Buffer.from(query.method)).setAuthTag(tag)
-  const [issueTime, fingerprint, cursor] = JSON.parse(unseal(decipher, sealed)) as [number, string, Cursor] // we sealed it
+  const [issueTime, fingerprint, cursor] = unpack(unseal(decipher, sealed))
   if (now - issueTime > lifetimeMs) return undefined
   if (fingerprint !== query.fingerprint) {
     throw invalidField('page_token', 'belongs to a list with another filter or order; start again without it')
@@ -113,9 +116,24 @@ function decode(token: string): Buffer {
   return bytes
 }
 
-function unseal(decipher: ReturnType<typeof createDecipheriv>, sealed: Buffer): string {
+type Content = [issueTime: number, fingerprint: string, cursor: Cursor]
+
+function pack(content: Content): Buffer {
+  const json = Buffer.from(JSON.stringify(content))
+  return json.length > maxPlainLength ? deflateSync(json) : json
+}
+
+/** The JSON begins with a bracket, which compressed data never does (RFC 1950, section 2.2). */
+function unpack(bytes: Buffer): Content {
+  const json = bytes[0] === bracket ? bytes : inflateSync(bytes)
+  return JSON.parse(json.toString()) as Content // we sealed it
+}
+
+const bracket = '['.charCodeAt(0)
+
+function unseal(decipher: ReturnType<typeof createDecipheriv>, sealed: Buffer): Buffer {
   try {
-    return decipher.update(sealed, undefined, 'utf8') + decipher.final('utf8')
+    return Buffer.concat([decipher.update(sealed), decipher.final()])
   } catch {
     throw forged()
   }
