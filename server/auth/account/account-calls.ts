@@ -20,6 +20,7 @@ import {
   PasskeySchema,
 } from '@stemma/api/gen/platform/iam/v2beta1/account_pb.ts'
 import { failedPrecondition, notFound } from '../../aip/errors.ts'
+import type { AccountAction } from '../../store/events/authentication-actions.ts'
 import type { Work } from '../../store/work.ts'
 import type { Reply } from '../../wire/reply.ts'
 import { messageReply } from '../../wire/reply.ts'
@@ -62,7 +63,7 @@ export function accountCalls<D>(deps: AccountDependencies<D>) {
   /** Like `run`, for a change with an empty response. Records the change as `action`. */
   const change = async (
     call: AccountCall<D>,
-    action: string,
+    action: AccountAction,
     work: (identity: string) => Work<void>,
     options = { freshSignIn: false },
   ) => {

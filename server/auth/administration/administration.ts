@@ -2,6 +2,7 @@
 // (server/operators/people.ts). Every function runs in the transaction of its caller, and leaves an
 // entry in the log of the person. Nothing here returns or records a password.
 import type { RandomBytes } from '../../crypto/random.ts'
+import type { AccountAction } from '../../store/events/authentication-actions.ts'
 import type { Recording } from '../../store/events/record.ts'
 import { recordEvent } from '../../store/events/record.ts'
 import type { Work } from '../../store/work.ts'
@@ -38,7 +39,7 @@ export type Administration = {
 
 export function openAdministration(deps: AdministrationDependencies): Administration {
   const { now } = deps
-  const change = (action: string, run: (identity: string) => Work<void>) =>
+  const change = (action: AccountAction, run: (identity: string) => Work<void>) =>
     function* (access: Recording, person: string): Work<string> {
       const identity = yield* findPerson(person)
       yield* run(identity)
@@ -68,5 +69,5 @@ export function openAdministration(deps: AdministrationDependencies): Administra
 }
 
 /** An entry in the log of the person. */
-export const recordAccountEvent = (access: Recording, identity: string, action: string): Work<void> =>
+export const recordAccountEvent = (access: Recording, identity: string, action: AccountAction): Work<void> =>
   recordEvent(access, { group: identity, kind: 'accounts', uid: identity, action })

@@ -1,6 +1,7 @@
 // Events of sign-in for the event log. Those of a sign-in through an identity provider are in the group of the provider;
 // others are in the log of the person, or in the group of the workload.
 import { parentOf } from '../../aip/uid.ts'
+import type { AccountAction } from '../../store/events/authentication-actions.ts'
 import type { OriginDetail } from '../../store/events/event-row.ts'
 import type { EventDetails, EventWithOrigin } from '../../store/events/record.ts'
 import { recordWithOrigins } from '../../store/events/record.ts'
@@ -15,7 +16,7 @@ export type PageEvent = {
   method: string
   /** `identities` if left out. */
   kind?: string
-  action: string
+  action: AccountAction | 'refused'
   identity: string
   /** The uid of the identity provider through which the person has signed in. */
   provider?: string | undefined

@@ -1,15 +1,13 @@
 // Entries of the audit log in the Elastic Common Schema 8 (docs/internals/audit.md lists the fields).
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf'
 import { rootOf } from '../../aip/uid.ts'
+import { authenticationActions } from '../../store/events/authentication-actions.ts'
 
 export const ecsVersion = '8.17.0'
 
 const typeOf: Record<string, string> = { created: 'creation', updated: 'change', deleted: 'deletion' }
 
-const authentication = new Set([
-  ...['signed-in', 'signed-out', 'issued', 'exchanged', 'refreshed', 'registered'],
-  ...['password-set', 'password-reset', 'second-factors-removed', 'disabled', 'enabled'],
-])
+const authentication = new Set<string>(authenticationActions)
 
 /** `entry` is an `AuditEntry` as JSON. Fields without a place in the schema are in `stemma`. */
 export function ecsOf(entry: JsonObject): JsonObject {

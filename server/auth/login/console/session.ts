@@ -9,7 +9,7 @@ import type { SignIn } from '../../../wire/caller.ts'
 import type { MintDependencies } from '../../tokens/mint.ts'
 import { cookieNamesOf, readCookie, setCookie } from '../cookies.ts'
 import type { ExpiringStates } from '../expiring-states.ts'
-import type { PageLog } from '../page-log.ts'
+import type { PageEvent, PageLog } from '../page-log.ts'
 import type { PageRequest } from '../page-request.ts'
 import type { Profile } from '../people.ts'
 import type { RedeemedCode } from '../redeem-code.ts'
@@ -49,7 +49,7 @@ export async function startConsoleSession(
   const [previous, id] = [idOf(deps, page), random(32).toString('base64url')]
   const { person: identity, provider } = signIn
   const keys = { grant, identity, provider }
-  const event = {
+  const event: PageEvent = {
     method: 'console/signed-in',
     action: 'issued',
     identity,

@@ -1,6 +1,7 @@
 import { endBrowserSession } from '../../sign-in-records.ts'
 import { endOneSignIn, signOutEverywhere } from '../../sign-outs.ts'
 import { cookieNamesOf, readCookie, setCookie } from '../cookies.ts'
+import type { PageEvent } from '../page-log.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import { forgetSession } from '../provider/record-sign-ins.ts'
 import { requireOwnRequest } from './own-request.ts'
@@ -19,7 +20,13 @@ export async function signOutOfConsole(deps: ConsoleDependencies, page: PageRequ
     const { signIn, browserSession } = session
     const { person: identity, provider } = signIn
     const by = page.query.has('everywhere') ? 'everywhere' : 'console'
-    const event = { method: 'console/sign-out', action: 'signed-out', identity, provider, details: { by } }
+    const event: PageEvent = {
+      method: 'console/sign-out',
+      action: 'signed-out',
+      identity,
+      provider,
+      details: { by },
+    }
     await store.write(function* () {
       yield* by === 'everywhere' ? signOutEverywhere(identity, now()) : endOneSignIn(signIn.id, now())
       // The console may be at another host than the sign-in pages. Then this request has no cookie of theirs.

@@ -112,7 +112,7 @@ function* createOwner(
   const identity = yield* ensureVouchedAccount(people, authUrl, email, now())
   yield* setPassword(identity, passwordHash, now())
   yield* insertOperator(identity, now())
-  for (const action of ['password-set', 'operator-added'])
+  for (const action of ['password-set', 'operator-added'] as const)
     yield* deps.pageLog.record(request, { method: 'set-up', kind: 'accounts', action, identity })
   return { identity, organization: yield* people.createOrganization(organization, identity) }
 }

@@ -2,6 +2,7 @@
 import { StoreError } from '../../../store/store-error.ts'
 import type { Work } from '../../../store/work.ts'
 import { newSignInTime } from '../../sign-outs.ts'
+import type { PageEvent } from '../page-log.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import type { AuthenticatedPerson } from '../people.ts'
 import type { SignInDependencies } from './dependencies.ts'
@@ -25,7 +26,13 @@ export async function finishSignIn(
     const authenticated = typeof person === 'function' ? yield* person() : person
     if (invite !== '') yield* people.acceptInvite(invite, authenticated)
     const { identity, provider: idp, methods } = authenticated
-    const event = { method: 'sign-in', action: 'signed-in', identity, provider: idp, details: { by } }
+    const event: PageEvent = {
+      method: 'sign-in',
+      action: 'signed-in',
+      identity,
+      provider: idp,
+      details: { by },
+    }
     yield* deps.pageLog.record(request, event)
     const time = yield* newSignInTime(identity, now(), idp)
     // Continuing a session proves nothing new, so the time and the methods stay.

@@ -2,6 +2,7 @@
 import { StatusError } from '../../../aip/errors.ts'
 import { isUid, userUid } from '../../../aip/uid.ts'
 import { organizationPage } from '../../../pages/sign-in/organization.ts'
+import type { PageEvent } from '../page-log.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import { finishUpstream } from '../upstream/finish.ts'
 import { startUpstream } from '../upstream/start.ts'
@@ -74,7 +75,13 @@ export async function returnFromOrganization(
       if (count > 0) deps.onIgnoredGroups({ provider, count })
       return { identity, email: person.email, provider }
     }).catch((error: unknown) => {
-      const event = { method: 'sign-in', action: 'refused', identity: uid, provider, details: { by: 'fed' } }
+      const event: PageEvent = {
+        method: 'sign-in',
+        action: 'refused',
+        identity: uid,
+        provider,
+        details: { by: 'fed' },
+      }
       if (error instanceof StatusError) deps.pageLog.addRefused(request, { ...event, code: error.code })
       throw error
     })

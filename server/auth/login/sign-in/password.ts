@@ -1,6 +1,7 @@
 import { Code } from '../../../aip/code.ts'
 import { StatusError } from '../../../aip/errors.ts'
 import { canonicalEmail } from '../accounts.ts'
+import type { PageEvent } from '../page-log.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import type { SignInDependencies } from './dependencies.ts'
 import { requireInteraction } from './interaction.ts'
@@ -44,6 +45,6 @@ function logRefusal(
   code: number,
 ): void {
   if (identity === undefined) return
-  const event = { method: 'sign-in', action: 'refused', identity, code, details: { by: 'pwd' } }
+  const event: PageEvent = { method: 'sign-in', action: 'refused', identity, code, details: { by: 'pwd' } }
   pageLog.addRefused(request, event)
 }

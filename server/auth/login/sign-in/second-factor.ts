@@ -13,6 +13,7 @@ import { hasSecondFactor, secondFactorsOf } from '../../second-factors/second-fa
 import { base32Of, matchingStep, totpSecretSize, totpUri } from '../../second-factors/totp.ts'
 import { attemptAll } from '../../throttle.ts'
 import { plainMessage, sentence } from '../error-response.ts'
+import type { PageEvent } from '../page-log.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import type { AuthenticatedPerson } from '../people.ts'
 import { attemptsOf } from '../sign-in-throttles.ts'
@@ -134,7 +135,7 @@ export async function signInWithCode(deps: SignInDependencies, request: PageRequ
     // The code is used in a transaction of its own. If a later step fails, it stays used.
     if (!(await deps.store.write(() => useCode(deps, pending, code)))) {
       deps.onSignInResult({ identity, by, address: request.address, reason: 'wrong code' })
-      const refusal = {
+      const refusal: PageEvent = {
         method: 'sign-in',
         action: 'refused',
         identity,
