@@ -1,6 +1,6 @@
 // Blobs: how they are pushed, pulled, mounted and deleted.
 import assert from 'node:assert/strict'
-import { rm } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -165,6 +165,31 @@ onEachStore('blobs of the registry', (engine) => {
     assert.deepEqual(await rowsOf('shared', 'second', 'third'), ['shared'])
     await client.expect(201, 'PUT', claim(other, 'shared'), { body: 'shared' })
     await assertPulled('acme/web', 'shared')
+  })
+
+  test('keep their row if the storage fails while it stores them, since it may have stored them', async () => {
+    const send = {
+      async PUT(content: string) {
+        const location = await client.begin('acme/web')
+        await client.expect(503, 'PUT', `${location}?digest=${digestOf(content)}`, { body: content })
+        await client.expect(204, 'DELETE', location)
+      },
+      async POST(content: string) {
+        const path = `/v2/acme/web/blobs/uploads/?digest=${digestOf(content)}`
+        await client.expect(503, 'POST', path, { body: content })
+      },
+    }
+    for (const [method, push] of Object.entries(send)) {
+      const digest = parseDigest(digestOf(`not stored by ${method}`))
+      assert.ok(digest)
+      // The storage cannot replace a folder by a file.
+      const place = join(platform.config.dataDir, 'content/blobs', placeOf(digest))
+      await mkdir(place, { recursive: true })
+      await push(`not stored by ${method}`)
+      await rm(place, { recursive: true })
+      const rows = await platform.store.query(sql`select size from blobs where digest = ${digest}`)
+      assert.deepEqual(rows, [[0]], method)
+    }
   })
 
   test('that the storage has lost are reported once, and repaired by a push', async () => {

@@ -4,6 +4,7 @@ import { rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { after, before, beforeEach, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import pg from 'pg'
@@ -79,6 +80,10 @@ onEachStore('a garbage collection', (engine) => {
     const appended = await storage.append(upload, Readable.from([Buffer.from(content)]))
     const digest = parseDigest(digestOf(content))
     if (digest) await storage.finish(appended.upload, digest)
+  }
+  const untilPushHasBegun = async () => {
+    const named = sql`select 1 from uploads where digest is not null`
+    while ((await platform.store.query(named)).length === 0) await pause(5)
   }
   const claim = () => platform.store.write(() => claimBlobs(Date.now() - dayMs, Date.now()))
   const settings = () => {
@@ -197,9 +202,7 @@ onEachStore('a garbage collection', (engine) => {
       `authorization: Bearer ${platform.owner.token}`,
     ]
     raw.send(`${head.join('\r\n')}\r\n\r\nbeg`)
-    const hasPushBegun = async () =>
-      (await platform.store.query(sql`select 1 from uploads where digest is not null`)).length > 0
-    while (!(await hasPushBegun())) await new Promise((resolve) => setTimeout(resolve, 5))
+    await untilPushHasBegun()
     await age()
     await platform.store.write(() => reviewLinks(collectionAccess, Date.now() - dayMs))
     const { reviewed, blobs } = await claim()
@@ -210,6 +213,31 @@ onEachStore('a garbage collection', (engine) => {
     await collect()
     assert.equal(await (await client.expect(200, 'GET', blobPath('acme/web', 'begun'))).text(), 'begun')
   })
+
+  for (const end of ['is cancelled', 'gets another digest'] as const)
+    test(`deletes the bytes of a push whose role binding was deleted meanwhile, if the upload then ${end}`, async () => {
+      const pusher = await platform.addIdentity(platform.owner.organization, 'registry.push')
+      const location = await client.begin('acme/web')
+      const raw = await rawClient(platform.app.port)
+      const head = [
+        `PUT ${location}?digest=${digestOf('revoked')} HTTP/1.1`,
+        ...['host: stemma.test', 'content-length: 7', `authorization: Bearer ${pusher.token}`],
+      ]
+      raw.send(`${head.join('\r\n')}\r\n\r\nrev`)
+      await untilPushHasBegun()
+      await platform.unbind(pusher.identity)
+      raw.send('oked')
+      assert.equal((await raw.response()).status, 403)
+      raw.close()
+      assert.deepEqual(await storedDigests(storage), sorted(['revoked']))
+      // The lease expires.
+      await platform.store.write(() => all(sql`update uploads set lease_until = 0`))
+      if (end === 'is cancelled') await client.expect(204, 'DELETE', location)
+      else await client.expect(404, 'PUT', `${location}?digest=${digestOf('another')}`)
+      await age()
+      assert.partialDeepStrictEqual(await collect(), { blobs: 1, bytes: 'revoked'.length, failures: 0 })
+      assert.deepEqual(await storedDigests(storage), [])
+    })
 
   test('that was killed leaves a claim, which a push or another collection ends', async () => {
     for (const content of ['pushed', 'collected', 'published']) await client.pushBlob('acme/web', content)

@@ -27,6 +27,8 @@ export type HeldUpload = {
   reservation: Reservation
   /** False when the upload is saved or has ended. */
   isHeld: boolean
+  /** Whether the bytes may be in the storage as those of the blob: a storage that fails may have published them. */
+  mayBePublished: boolean
 }
 
 /** `digest` is that of the blob, if the request finishes the upload. */
@@ -47,7 +49,7 @@ export async function openUpload(
     const { size, state, lease, identity } = reply
     return {
       ...{ repo, lease, identity, upload: { id, size: Number(size), state } },
-      ...{ reservation: reply, isHeld: true },
+      ...{ reservation: reply, isHeld: true, mayBePublished: false },
     }
   } catch (error) {
     if (isQuotaExceeded(error)) await endUpload(deps, exchange, { repo, id, lease: '' })
@@ -65,7 +67,7 @@ export function lengthOf({ request: { headers } }: Exchange): { length?: bigint 
 async function endUpload(
   deps: RegistryDependencies,
   exchange: Exchange,
-  upload: { repo: string; id: string; lease: string },
+  upload: { repo: string; id: string; lease: string; mayBePublished?: boolean },
 ): Promise<void> {
   const { id, lease } = upload
   try {
@@ -95,9 +97,9 @@ export async function whileHeld(
   try {
     await use(signal)
   } catch (error) {
-    const { repo, lease, upload } = held
+    const { repo, lease, upload, mayBePublished } = held
     if (held.isHeld && (!isResumable || isQuotaExceeded(error)))
-      await endUpload(deps, exchange, { repo, id: upload.id, lease })
+      await endUpload(deps, exchange, { repo, id: upload.id, lease, mayBePublished })
     // If this fails, the corridor reports it, and the upload is free when its lease expires.
     else if (held.isHeld) await saveUpload(deps, exchange, held).catch(() => {})
     throw error
@@ -117,11 +119,12 @@ export async function saveUpload(
   keep = false,
   wanted = 0,
 ): Promise<void> {
-  const { repo, lease, upload, reservation } = held
+  const { repo, lease, upload, reservation, mayBePublished } = held
   const { id, size, state } = upload
   const { reserved } = reservation
   const saved = await call(deps, exchange, Content.method.saveUpload, () => ({
     ...{ repo, keep, upload: { id, size: BigInt(size), state, lease, reserved }, wanted: BigInt(wanted) },
+    mayBePublished,
   }))
   if (wanted > 0) held.reservation = saved
   if (!keep) held.isHeld = false
@@ -137,6 +140,7 @@ export async function finishBlob(
   const { repo, lease, upload } = held
   const { id } = upload
   try {
+    held.mayBePublished = true
     const size = BigInt(await deps.blobs.finish(upload, digest))
     held.isHeld = false
     await call(deps, exchange, Content.method.finishUpload, () => ({ repo, id, digest, size, lease }))

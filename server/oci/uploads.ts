@@ -68,7 +68,7 @@ async function newUpload(
   )
   const { id, lease, identity } = reply
   const upload = await deps.blobs.begin(id, algorithm)
-  return { repo, lease, identity, upload, reservation: reply, isHeld: open }
+  return { repo, lease, identity, upload, reservation: reply, isHeld: open, mayBePublished: false }
 }
 
 export async function getUpload(

@@ -52,7 +52,8 @@ export function* protectBlob(_access: WriteAccess, upload: string, digest: strin
 /**
  * Deletes the row that `protectBlob` made for an upload that now names another digest or was
  * cancelled, unless something else has used the row. Otherwise a client could add any number of rows
- * by naming digests of content that it never uploads.
+ * by naming digests of content that it never uploads. To be called only if the bytes of the upload have certainly not
+ * become those of the blob: a collection finds bytes by their row.
  */
 export function* dropProtected(_access: WriteAccess, digest: string): Work<void> {
   // Other uploads lock the row before they refer to it. The next statement sees those that got the

@@ -79,11 +79,11 @@ export function uploadMethods({ store, now, random, settings }: Dependencies) {
     saveUpload: (call: Call<SaveUploadRequest>) =>
       store.write(function* () {
         const access = yield* admitToWrite(call.demand)
-        const { repo, keep } = call.request
+        const { repo, keep, mayBePublished } = call.request
         const upload = uploadOf(call.request)
         const use = { repo, id: upload.id, now: now() }
         if (!keep) {
-          yield* saveUpload(access, use, upload)
+          yield* saveUpload(access, use, upload, mayBePublished)
           return uploadReply({ ...upload, lease: '' })
         }
         yield* extendLease(access, use, upload)
@@ -110,9 +110,9 @@ export function uploadMethods({ store, now, random, settings }: Dependencies) {
     cancelUpload: (call: Call<CancelUploadRequest>) =>
       store.write(function* () {
         const access = yield* admitToWrite(call.demand)
-        const { repo, id, lease } = call.request
+        const { repo, id, lease, mayBePublished } = call.request
         const { reserved, namedDigest } = yield* removeUpload(access, { repo, id, now: now() }, lease)
-        if (namedDigest !== null) yield* dropProtected(access, namedDigest)
+        if (namedDigest !== null && !mayBePublished) yield* dropProtected(access, namedDigest)
         yield* countContent(access, repo, -reserved)
         return emptyReply
       }, call.deadline),

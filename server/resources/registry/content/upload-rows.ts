@@ -1,6 +1,6 @@
 // The rows of uploads. A lease lets one request at a time use an upload, also with several threads and copies. A copy that
 // is killed cannot return its leases, so they expire.
-import { sql } from '../../../store/sql.ts'
+import { raw, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
@@ -21,7 +21,11 @@ export type StoredUpload = {
   identity?: string
 }
 
-/** The digest that the client has named for the upload before this request; null if it has named none. */
+/**
+ * The digest that the client has named for the upload before this request, if it is certain that the bytes of the upload
+ * have not become those of the blob; otherwise null. It is not certain if the request that named the digest neither
+ * saved nor ended the upload, so that its lease is still there.
+ */
 type WithDigest = { namedDigest: string | null }
 
 /** The upload that a request names, and the time. */
@@ -43,7 +47,8 @@ export function* leaseUpload(
   lease: string,
 ): Work<StoredUpload & WithDigest> {
   const [row] =
-    yield sql`update uploads set lease = ${lease}, lease_until = ${now + leaseMs}, update_time = ${now}
+    yield sql`update uploads set lease = ${lease}, lease_until = ${now + leaseMs}, update_time = ${now},
+      digest = case when lease is null then digest end
     where id = ${id} and repo = ${repo} and (lease is null or lease_until <= ${now})
     returning size, state, reserved, digest`
   if (row) {
@@ -68,14 +73,18 @@ export function* extendLease(
 
 export type SavedUpload = Pick<StoredUpload, 'size' | 'state' | 'lease' | 'reserved'>
 
-/** Stores what has arrived, and ends the lease. From now on, only the bytes that have arrived count against limits. */
+/**
+ * Stores what has arrived, and ends the lease. From now on, only the bytes that have arrived count against limits.
+ * `mayBePublished`: the bytes may have become those of the blob that the client has named.
+ */
 export function* saveUpload(
   access: WriteAccess,
   { repo, id, now }: UploadUse,
   { size, state, lease, reserved }: SavedUpload,
+  mayBePublished: boolean,
 ): Work<void> {
   const rows = yield sql`update uploads set size = ${size}, state = ${state}, update_time = ${now},
-      lease = null, lease_until = null, reserved = ${size}
+      lease = null, lease_until = null, reserved = ${size}${mayBePublished ? raw(', digest = null') : raw('')}
     where id = ${id} and repo = ${repo} and lease = ${lease} and reserved = ${reserved} returning id`
   if (rows.length === 0) yield* throwLost(repo, id)
   yield* countContent(access, repo, size - reserved)
@@ -92,7 +101,7 @@ export function* removeUpload(
 ): Work<{ reserved: number } & WithDigest> {
   const isAllowed = lease === '' ? sql`(lease is null or lease_until <= ${now})` : sql`lease = ${lease}`
   const rows = yield sql`delete from uploads where id = ${id} and repo = ${repo} and ${isAllowed}
-    returning reserved, digest`
+    returning reserved, case when lease is null or lease = ${lease} then digest end`
   const [row] = rows as [number, string | null][]
   return row ? { reserved: row[0], namedDigest: row[1] } : yield* throwLost(repo, id)
 }
