@@ -385,6 +385,25 @@ examples('charts of Helm', {
       ].map((image) => ({ ...image, requirement: 'REQUIREMENT_UNSPECIFIED' })),
       ...{ raw: 'name: web\n', values: 'replicas: 2\n', changelog: '# 1.2.3\n' },
     })
+    const entries = [
+      ...[
+        ' '.repeat(900_000),
+        '- name: web',
+        '  image: acme/web:4',
+        '  platforms:',
+        '    - name: linux/amd64',
+      ],
+      ...['- platform: linux/arm64', '  image: acme/db', '  name: db', '- whitelisted: true'],
+    ].join('\n')
+    const listed = JSON.stringify({ ...fields, annotations: { images: entries } })
+    const { images } = await stage.succeed(v1.getChart, await pushChart(place, listed, archive))
+    assert.deepEqual(
+      (images as JsonObject[]).map(({ name, image }) => [name, image]),
+      [
+        ['web', 'acme/web:4'],
+        ['db', 'acme/db'],
+      ],
+    )
     // If the archive cannot be read or is too large unpacked, the texts from it are empty.
     const archives = [
       Buffer.from('no archive'),

@@ -46,17 +46,33 @@ function annotationsOf(value: unknown): Record<string, string> {
   )
 }
 
-/** The annotation is a list in YAML, of entries with `name` and `image`. */
+/**
+ * The annotation is a list in YAML, of entries with `name` and `image`. Keys and lists inside of an entry are indented
+ * more than its own keys, and ignored.
+ */
 function imagesIn(list: string): ChartContent['images'] {
   const images: ChartContent['images'] = []
-  for (const line of list.split('\n')) {
-    const [, dash, key, value = ''] = /^\s*(- )?\s*(name|image):\s*["']?([^"'\s]+)["']?\s*$/.exec(line) ?? []
-    if (dash && images.length === maxEntries) break
-    if (dash) images.push({ name: '', image: '' })
+  let dashColumn: number | undefined
+  let keyColumn = 0
+  for (const line of list.split('\n').map((each) => each.trimEnd())) {
+    const text = line.trimStart()
+    const indent = line.length - text.length
+    const hasDash = text === '-' || text.startsWith('- ')
+    if (hasDash) dashColumn ??= indent
+    const isEntry = hasDash && indent === dashColumn
+    const field = isEntry ? text.slice(1).trimStart() : text
+    if (isEntry) {
+      if (images.length === maxEntries) break
+      images.push({ name: '', image: '' })
+      keyColumn = line.length - field.length
+    }
     const image = images.at(-1)
-    if (image && (key === 'name' || key === 'image')) image[key] = value
+    if (!image || line.length - field.length !== keyColumn) continue
+    // Linear in the length of the text, which may be 1 MB: no two neighbouring parts match the same character.
+    const [, key, value = ''] = /^(name|image):\s*["']?([^"'\s]+)["']?$/.exec(field) ?? []
+    if (key === 'name' || key === 'image') image[key] = value
   }
-  return images
+  return images.filter(({ name, image }) => name !== '' || image !== '')
 }
 
 /** The texts in the folder of the chart, by name. Empty if it is not an archive. */
