@@ -61,27 +61,23 @@ const maxElements = 10_000
  * megabytes of HTML.
  */
 const maxHtmlLength = 512 * 1024
-/** Elements without content, which have no end tag. */
-const voidElements = new Set(['br', 'hr', 'img', 'wbr', 'source', 'input'])
+class TooDeep extends Error {}
 
 /**
- * How deep tags are nested. Deeply nested HTML makes the sanitizer slow; this scan is cheap. An end tag counts only if an
- * element with its name is open, since the sanitizer ignores it otherwise.
+ * Makes the sanitizer throw `TooDeep` as soon as elements are nested too deeply, which would make it slow. The sanitizer
+ * counts itself, because only its parser knows which tags are text, for example in comments and values of attributes.
  */
-function nestingOf(html: string): number {
-  const openByName = new Map<string, number>()
+function withDepthLimit(options: IOptions): IOptions {
   let depth = 0
-  let maximum = 0
-  for (const { groups } of html.matchAll(/<(?<slash>\/?)(?<name>[a-z][a-z0-9]*)/gi)) {
-    const name = groups?.name?.toLowerCase() ?? ''
-    const change = groups?.slash === '/' ? -1 : 1
-    const open = (openByName.get(name) ?? 0) + change
-    if (open < 0 || voidElements.has(name)) continue
-    openByName.set(name, open)
-    depth += change
-    maximum = Math.max(maximum, depth)
+  return {
+    ...options,
+    onOpenTag() {
+      if (++depth > maxDepth) throw new TooDeep()
+    },
+    onCloseTag() {
+      depth--
+    },
   }
-  return maximum
 }
 
 class TooManyElements extends Error {}
@@ -105,11 +101,14 @@ export async function readmeFault(content: string): Promise<string | undefined> 
   }
   if (html.length > maxHtmlLength)
     return `must not become more than ${maxHtmlLength} characters of HTML; it becomes ${html.length}`
-  if (nestingOf(html) > maxDepth) return `must not nest HTML deeper than ${maxDepth} levels`
-  const isSafe = sanitize(html, policy) === sanitize(html, unrestricted)
-  return isSafe
-    ? undefined
-    : 'must not contain unsafe HTML, such as scripts, styles, forms, frames or event handlers; only common formatting, and http, https and mailto URLs, are allowed'
+  try {
+    const [safe, whole] = [policy, unrestricted].map((options) => sanitize(html, withDepthLimit(options)))
+    if (safe === whole) return undefined
+  } catch (error) {
+    if (!(error instanceof TooDeep)) throw error
+    return `must not nest HTML deeper than ${maxDepth} levels`
+  }
+  return 'must not contain unsafe HTML, such as scripts, styles, forms, frames or event handlers; only common formatting, and http, https and mailto URLs, are allowed'
 }
 
 /** Makes the parser throw `TooManyElements` as soon as it has read too many. */
