@@ -14,6 +14,7 @@ import { contentStorage } from '../../server/content-storage.ts'
 import { openLog } from '../../server/log.ts'
 import { collectionAccess } from '../../server/policy/system-access.ts'
 import { collectionMetrics, openCollector } from '../../server/registry-collection.ts'
+import { checkRepoSizes } from '../../server/resources/registry/check-repo-sizes.ts'
 import { claimBlobs } from '../../server/resources/registry/collection/claim-blobs.ts'
 import { collectGarbage } from '../../server/resources/registry/collection/collect.ts'
 import { deleteClaimed } from '../../server/resources/registry/collection/delete-claimed.ts'
@@ -457,6 +458,28 @@ onEachStore('a garbage collection', (engine) => {
     assert.ok((await check('--repair')).stdout.startsWith('All totals are correct.\n2 blobs'))
     const rows = await platform.store.query(sql`select platforms from manifests where repo = ${repo}`)
     assert.deepEqual(rows.flat(), ['linux/arm64', 'linux/arm64'])
+  })
+
+  test('does not make a repair of sizes wrong that runs at the same time', {
+    skip: engine === 'sqlite',
+  }, async () => {
+    for (const content of ['kept', 'removed']) await client.pushBlob('acme/web', content)
+    const [row] = await platform.store.query(sql`select uid from repos`)
+    const repo = row?.[0] as string
+    await platform.store.write(() => all(sql`update repo_sizes set size = size + 7 where repo = ${repo}`))
+    const other = new pg.Client(platform.config.databaseUrl)
+    await other.connect()
+    // Like a collection that has removed a blob and is about to commit.
+    await other.query(`begin; delete from repo_blobs where digest = '${digestOf('removed')}'`)
+    await other.query('update repo_sizes set size = size - 7')
+    const repair = checkRepoSizes(platform.store, collectionAccess)
+    const isWaiting = sql`select 1 from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`
+    while ((await platform.store.query(isWaiting)).length === 0) await pause(5)
+    await other.query('commit')
+    await other.end()
+    await repair
+    assert.deepEqual(await checkRepoSizes(platform.store, undefined), [])
   })
 
   test('skips a blob while another collection reviews it', { skip: engine === 'sqlite' }, async () => {

@@ -30,7 +30,7 @@ export function* adjustRepoSize(
   yield* countContent(access, repo, size - reserved)
 }
 
-/** For a repo whose size was found to be wrong. The row of the repo must be locked. */
+/** For a repo whose size was found to be wrong. The table of sizes must be locked. */
 export function* replaceRepoSize(
   _access: WriteAccess,
   repo: string,
