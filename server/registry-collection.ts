@@ -7,7 +7,7 @@ import { collectionAccess } from './policy/system-access.ts'
 import { collectGarbage } from './resources/registry/collection/collect.ts'
 import type { CollectionTotals } from './resources/registry/collection/collection.ts'
 import type { ScalarMetric } from './rpc/metrics.ts'
-import { claimTask, isDue } from './store/claim-task.ts'
+import { claimTask, isDue, releaseTask } from './store/claim-task.ts'
 import type { Store } from './store/db.ts'
 import { sql } from './store/sql.ts'
 import type { BackgroundCounts } from './workers/background-counts.ts'
@@ -35,6 +35,7 @@ export type Collector = {
 const checkIntervalMs = 60_000
 /** Between two transactions of a collection. */
 const pauseMs = 20
+const task = 'registry-collection'
 
 export function openCollector(deps: ScheduleDependencies): Collector {
   const { config, store, content, log, now, clock, counts } = deps
@@ -43,14 +44,15 @@ export function openCollector(deps: ScheduleDependencies): Collector {
   const { signal } = stopped
   let running: Promise<boolean> | undefined
 
-  const claimIfDue = async (task: string, everyMs: number) =>
-    (await store.read(() => isDue(task, now(), everyMs))) &&
-    (await store.write(() => claimTask(task, now(), everyMs)))
+  const claimIfDue = async (time: number) =>
+    (await store.read(() => isDue(task, time, intervalMs))) &&
+    (await store.write(() => claimTask(task, time, intervalMs)))
 
   async function run(): Promise<boolean> {
     // A server whose registry is not used needs no storage.
     const used = await store.query(sql`select 1 from blobs union all select 1 from uploads limit 1`)
-    if (used.length === 0 || !(await claimIfDue('registry-collection', intervalMs))) return false
+    const claimTime = now()
+    if (used.length === 0 || !(await claimIfDue(claimTime))) return false
     const startedAt = clock()
     const secondsSince = () => (clock() - startedAt) / 1000
     try {
@@ -60,6 +62,8 @@ export function openCollector(deps: ScheduleDependencies): Collector {
         ...{ access: collectionAccess, store, storage, now, graceMs, pause, signal },
       })
       report(totals, secondsSince())
+      // Another copy, or this one after its restart, collects the rest.
+      if (signal.aborted) await store.write(() => releaseTask(task, now(), claimTime, intervalMs))
     } catch (err) {
       addCounts(counts, { runs: 1, errors: 1, seconds: secondsSince() })
       log.error({ err }, 'the garbage collection of the registry failed')
@@ -69,9 +73,11 @@ export function openCollector(deps: ScheduleDependencies): Collector {
 
   function report({ blobs, bytes, uploads, links, failures }: CollectionTotals, seconds: number): void {
     addCounts(counts, { runs: 1, errors: failures > 0 ? 1 : 0, blobs, bytes, uploads, seconds })
-    if (failures === 0) setLastSuccess(counts, now() / 1000)
+    if (failures === 0 && !signal.aborted) setLastSuccess(counts, now() / 1000)
     const fields = { blobs, bytes, uploads, links, failures, seconds }
-    if (failures > 0) log.warn(fields, 'some garbage of the registry could not be deleted')
+    if (signal.aborted)
+      log.info(fields, 'interrupted a garbage collection of the registry, since the server stops')
+    else if (failures > 0) log.warn(fields, 'some garbage of the registry could not be deleted')
     else log.info(fields, 'collected garbage of the registry')
   }
 

@@ -371,6 +371,35 @@ onEachStore('a garbage collection', (engine) => {
     assert.match(metrics, /^# TYPE stemma_registry_gc_runs_total counter\nstemma_registry_gc_runs_total 0$/m)
   })
 
+  test('that is interrupted is no success, and is due again at once', async () => {
+    await client.pushImage('acme/web', 'latest', 'used')
+    await client.pushBlob('acme/web', 'interrupted')
+    await age()
+    const [counts, time] = [makeBackgroundCounts(), Date.now() + 24 * 3_600_000]
+    const stopping: BlobStore = {
+      ...storage,
+      delete: async (digest) => {
+        void collector.stop()
+        await storage.delete(digest)
+      },
+    }
+    const open = (on: BlobStore) =>
+      openCollector({
+        ...{ store: platform.store, content: { open: async () => on, close: async () => {} }, counts },
+        ...{ config: { garbageCollection: { intervalMs: 3_600_000, graceMs: 3 * dayMs } }, clock: () => 0 },
+        ...{ now: () => time, log: openLog('silent') },
+      })
+    const collector = open(stopping)
+    assert.equal(await collector.runIfDue(), true)
+    const values = Object.fromEntries(
+      collectionMetrics(counts).map(({ name, value }) => [name.slice(19), value]),
+    )
+    assert.partialDeepStrictEqual(values, { deleted_blobs_total: 1, last_success_timestamp_seconds: 0 })
+    const next = open(storage)
+    assert.deepEqual([await next.runIfDue(), await next.runIfDue()], [true, false])
+    await next.stop()
+  })
+
   test('is a command, which with --dry-run only prints what it would delete', async () => {
     for (const content of ['loose', 'x'.repeat(1536)]) await client.pushBlob('acme/web', content)
     await age()

@@ -20,3 +20,8 @@ export function* claimTask(name: string, now: number, intervalMs: number): Work<
     where tasks.next_time <= ${now} or tasks.next_time > ${now + intervalMs} returning name`
   return rows.length > 0
 }
+
+/** For a task that was claimed at `claimTime` and is not done: makes it due at once. */
+export function* releaseTask(name: string, now: number, claimTime: number, intervalMs: number): Work<void> {
+  yield sql`update tasks set next_time = ${now} where name = ${name} and next_time = ${claimTime + intervalMs}`
+}
