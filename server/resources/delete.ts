@@ -18,9 +18,10 @@ export type DeleteOptions = {
   isIdempotent?: boolean
   /**
    * Deletes rows that depend on the resource, a bounded number of them. Returns whether there may be more. If so, the
-   * transaction ends here, and the next one continues: a large transaction would delay all other calls.
+   * transaction ends here, and the next one continues: a large transaction would delay all other calls. `isFirst`: no
+   * batch of this call was deleted before.
    */
-  removeBatch?(uid: string, access: WriteAccess): Work<boolean>
+  removeBatch?(uid: string, access: WriteAccess, isFirst: boolean): Work<boolean>
   /** Checks preconditions, and deletes rows that depend on the resource. */
   beforeDelete?(uid: string, access: WriteAccess): Work<void>
   /** Deletes the row; by default `removeEntry`. */
@@ -36,9 +37,11 @@ export async function deleteResource(
   call: Call,
   options: DeleteOptions = {},
 ): Promise<Reply> {
-  let isDone = validatesOnly
   if (validatesOnly) await store.write(() => deleteInOneTransaction(kind, call, options), call.deadline)
-  while (!isDone) isDone = await store.write(() => deleteOrContinue(kind, call, options), call.deadline)
+  // A transaction that is repeated has the same `isFirst`.
+  else
+    for (let [isFirst, isDone] = [true, false]; !isDone; isFirst = false)
+      isDone = await store.write(() => deleteOrContinue(kind, call, options, isFirst), call.deadline)
   return emptyReply
 }
 
@@ -48,7 +51,7 @@ const maxValidatedBatches = 5
 /** For a validation: after a rollback, a second transaction would delete the same batch again. */
 function* deleteInOneTransaction(kind: Kind<DescMessage>, call: Call, options: DeleteOptions): Work<void> {
   for (let batch = 0; batch < maxValidatedBatches; batch++)
-    if (yield* deleteOrContinue(kind, call, options)) return
+    if (yield* deleteOrContinue(kind, call, options, batch === 0)) return
 }
 
 /** Returns false if it has only deleted a batch of the rows that depend on the resource. */
@@ -56,13 +59,14 @@ function* deleteOrContinue(
   kind: Kind<DescMessage>,
   call: Call,
   { isIdempotent = false, removeBatch, beforeDelete, remove, inUse }: DeleteOptions,
+  isFirst: boolean,
 ): Work<boolean> {
   const access = yield* admitToWrite(call.demand)
   const uid = call.demand.scope
   const row = yield* readForDelete(kind.table, uid, { liveAt: access.time })
   if (row) {
     requireMatch(call.ifMatch, row.updateTime)
-    if (removeBatch && (yield* removeBatch(uid, access))) return false
+    if (removeBatch && (yield* removeBatch(uid, access, isFirst))) return false
     if (beforeDelete) yield* beforeDelete(uid, access)
     if (remove) yield* remove(access, uid)
     else yield* removeUnlessInUse(access, kind, uid, inUse)

@@ -95,20 +95,17 @@ export function reposMethods(deps: Dependencies, v1Fields: V1RepoFields = {}) {
       })
     },
 
-    deleteRepo: (call: Call) => {
-      // Checked only before the first batch: tags that are pushed later do not stop the deletion.
-      let isChecked = false
-      return deleteResource(deps, repos, call, {
-        *removeBatch(uid, access) {
-          if (!isChecked) yield* requireNoImmutableTags(uid)
-          isChecked = true
+    deleteRepo: (call: Call) =>
+      deleteResource(deps, repos, call, {
+        *removeBatch(uid, access, isFirst) {
+          // Tags that are pushed later do not stop the deletion.
+          if (isFirst) yield* requireNoImmutableTags(uid)
           const deleted = yield* deleteChildren(access, tags.table, uid, {
             ...{ ancestors: lineage(uid), limit: tagsPerBatch },
           })
           return deleted === tagsPerBatch || (yield* releaseBatch(access, uid, deps.now()))
         },
-      })
-    },
+      }),
 
     ...readmeMethods(deps),
     ...retentionMethods(deps),
