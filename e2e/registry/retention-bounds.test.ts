@@ -35,11 +35,14 @@ onEachStore('retention of hostile content', (engine) => {
     await ociClient(platform.url, platform.owner.token).pushImage(`acme/${name}`, 'latest', 'layer')
     const [row] = await platform.store.query(sql`select uid from repos where name = ${name}`)
     const uid = row?.[0] as string
-    const headers = { authorization: `Bearer ${platform.owner.token}`, 'content-type': 'application/json' }
-    const body = JSON.stringify({ retention: { deleteUntaggedAfter: '3600s' } })
-    const url = `${platform.url}/registry/v2beta1/repos/${uid}`
-    assert.equal((await fetch(url, { method: 'PATCH', headers, body })).status, 200)
+    await setRetention(uid, { deleteUntaggedAfter: '3600s' })
     return uid
+  }
+  async function setRetention(uid: string, retention: object): Promise<void> {
+    const headers = { authorization: `Bearer ${platform.owner.token}`, 'content-type': 'application/json' }
+    const url = `${platform.url}/registry/v2beta1/repos/${uid}`
+    const body = JSON.stringify({ retention })
+    assert.equal((await fetch(url, { method: 'PATCH', headers, body })).status, 200)
   }
 
   test('a preview reads each reference once, by database indexes, and lets other calls run between pages', async () => {
@@ -96,6 +99,26 @@ onEachStore('retention of hostile content', (engine) => {
     await assert.rejects(late, { code: Code.DEADLINE_EXCEEDED })
     stop()
     assert.equal(counted.reads, 3 + 2, 'the third page was not read')
+    await execute(sql`delete from tags where parent = ${repo} and name <> 'latest'`)
+  })
+
+  test('retention that is stopped reads no further pages', async () => {
+    const repo = await makeRepo('stopped')
+    const readsOf = async () => {
+      const { store, counted, stop } = countingReads(platform.store)
+      const signal = AbortSignal.abort()
+      await applyRetention({ store, access: retentionAccess, now: Date.now, signal }, repo)
+      stop()
+      return counted.reads
+    }
+    assert.equal(await readsOf(), 1, 'the rules')
+    await setRetention(repo, { rules: [{ keepMostRecent: 5000 }] })
+    await execute(sql`insert into tags (uid, parent, root, name, digest, sort, create_time, update_time, proto,
+        json, shape, push_time)
+      with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${2 * tagsPerRead})
+      select t.uid || '-' || n, parent, root, 'tag-' || n, digest, sort, create_time, update_time, proto, json,
+        shape, n from tags t, numbers where t.parent = ${repo}`)
+    assert.equal(await readsOf(), 2, 'the rules and one page of tags')
     await execute(sql`delete from tags where parent = ${repo} and name <> 'latest'`)
   })
 

@@ -50,6 +50,7 @@ async function removeTags(
   if (rules.length === 0) return true
   const judge = openTagRules({ rules, immutableTags }, run.now)
   for await (const page of judgedTags(store, run.repo, judge, nextTurn)) {
+    if (signal?.aborted) return false
     const doomed = page.filter(({ isKept }) => !isKept)
     for (let at = 0; at < doomed.length; at += tagsPerWrite) {
       if (signal?.aborted) return false
@@ -76,6 +77,7 @@ async function removeManifests(
     countBefore = deletions.manifests
     let last: UntaggedManifest | undefined
     do {
+      if (signal?.aborted) return
       const page = await store.read(() => readUntagged(repo, cutoff, last))
       await nextTurn()
       for (let rest = page.manifests; rest.length > 0; ) {
