@@ -60,9 +60,16 @@ examples('the sync configuration of a repo', {
   async 'names its source repo by uid, or by organization and name, and stores the uid'(stage) {
     const { succeed, fail, owner } = stage
     const source = await makeRepo(stage, { name: 'tools/static' })
+    const { uid: group } = await succeed(GroupsService.method.createGroup, {
+      parent: owner.organization,
+      group: { name: 'platform' },
+    })
+    const nested = await make(stage, createRepo, { parent: group as string, repo: { name: 'app' } })
     for (const [name, given, stored] of [
       ['by-uid', source, source],
       ['by-name', 'acme/tools/static', source],
+      ['in-group', 'acme/platform/app', nested],
+      ['missing', 'acme/platform/static', 'acme/platform/static'],
       ['elsewhere', 'quay.io/acme/tools/static', 'quay.io/acme/tools/static'],
       ['other-organization', 'other/tools/static', 'other/tools/static'],
       ['bare', 'nginx', 'nginx'],

@@ -208,8 +208,8 @@ export const RepoSchema: GenMessage<Repo, {jsonType: RepoJson}> = /*@__PURE__*/
 export type SyncConfig = Message<"platform.registry.SyncConfig"> & {
   /**
    * The repo or image from which images are copied: the uid of a repo that the caller may list, or
-   * an image without a tag. An image such as `acme/static`, of a repo directly in the same
-   * organization, is stored as the uid of that repo.
+   * an image without a tag. An image of a repo in the same organization, such as `acme/static` or, for a repo in the
+   * group `platform`, `acme/platform/app`, is stored as the uid of that repo.
    *
    * @generated from field: string source = 1;
    */
@@ -283,8 +283,8 @@ export type SyncConfig = Message<"platform.registry.SyncConfig"> & {
 export type SyncConfigJson = {
   /**
    * The repo or image from which images are copied: the uid of a repo that the caller may list, or
-   * an image without a tag. An image such as `acme/static`, of a repo directly in the same
-   * organization, is stored as the uid of that repo.
+   * an image without a tag. An image of a repo in the same organization, such as `acme/static` or, for a repo in the
+   * group `platform`, `acme/platform/app`, is stored as the uid of that repo.
    *
    * @generated from field: string source = 1;
    */

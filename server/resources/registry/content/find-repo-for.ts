@@ -6,8 +6,8 @@ import type { Placeholder, Placeholders, Row, Sql } from '../../../store/sql.ts'
 import { among, join, prepared, raw, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import type { Settings } from '../../dependencies.ts'
-import { findRepo, maxNamesakes, readAllNamesakes, readLevels } from './find-repo.ts'
-import type { FoundRepo } from './found-repo.ts'
+import { findRepo, maxNamesakes, readAllNamesakes, readLevels } from '../find-repo.ts'
+import type { FoundRepo } from '../found-repo.ts'
 
 /** Like `findRepo`, for one caller. `grants` are all grants of the caller, not only those for one group. */
 export function* findRepoFor(settings: Settings, grants: Grants, name: string): Work<FoundRepo> {

@@ -42,7 +42,7 @@ const maxNamesakes = 100
  * Throws if registry clients would find this repo in place of one with immutable tags, and the
  * caller may not lift the immutability of that one. For registry clients, a repo `tools/static` has
  * the same name as a repo `static` in a group `tools` beside it, and is found first
- * (content/find-repo.ts).
+ * (find-repo.ts).
  */
 export function* requireNameAccess(grants: Grants, uid: string, name: string): Work<void> {
   const parts = name.split('/')

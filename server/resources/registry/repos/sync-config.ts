@@ -14,6 +14,7 @@ import { sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import type { Caller } from '../../../wire/caller.ts'
+import { readAllNamesakes, readLevels } from '../find-repo.ts'
 import { readSettings } from '../settings/table.ts'
 import type { V1RepoFields } from './table.ts'
 
@@ -57,7 +58,7 @@ function setV1Fields(config: SyncConfig, fields: NonNullable<V1RepoFields['syncC
 
 /**
  * A source is a repo that the caller may list, so that nobody copies images from a repo that they
- * cannot read; or an image of any registry. `acme/static` means the repo `static` of the
+ * cannot read; or an image of any registry. `acme/static` means the repo that registry clients find by this name in the
  * organization `acme`, if the repo with this configuration is in `acme` as well.
  */
 function* resolveSource(source: string, { uid, caller, time }: SyncContext): Work<string> {
@@ -78,9 +79,10 @@ function* mayList(caller: Caller, time: number, repo: string): Work<boolean> {
 }
 
 function* repoNamed(image: string, organization: string): Work<string | undefined> {
-  const slash = image.indexOf('/')
-  if (slash < 0) return undefined
-  const row = yield* first(sql`select r.uid from repos r join groups g on g.uid = r.parent
-    where r.parent = ${organization} and r.name = ${image.slice(slash + 1)} and g.name = ${image.slice(0, slash)}`)
-  return row?.[0] as string | undefined
+  const found = yield* readLevels(image.split('/'), function* (parent, name, below) {
+    if (parent !== undefined) return yield* readAllNamesakes(parent, name, below)
+    const rows = yield sql`select uid from groups where uid = ${organization} and name = ${name}`
+    return rows.map(([uid]) => uid as string)
+  })
+  return found.kind === 'repo' ? found.uid : undefined
 }

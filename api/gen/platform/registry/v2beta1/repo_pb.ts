@@ -399,7 +399,7 @@ export type SyncConfig = Message<"platform.registry.v2beta1.SyncConfig"> & {
   /**
    * The repo or image from which images are copied: the uid of a repo that the caller may list, or an image without a
    * tag, such as `registry.example.com/acme/static`. An image of a repo in the same organization, such as
-   * `acme/static`, is stored as the uid of that repo.
+   * `acme/static` or, for a repo in the group `platform`, `acme/platform/app`, is stored as the uid of that repo.
    *
    * @generated from field: string source = 1;
    */
@@ -467,7 +467,7 @@ export type SyncConfigJson = {
   /**
    * The repo or image from which images are copied: the uid of a repo that the caller may list, or an image without a
    * tag, such as `registry.example.com/acme/static`. An image of a repo in the same organization, such as
-   * `acme/static`, is stored as the uid of that repo.
+   * `acme/static` or, for a repo in the group `platform`, `acme/platform/app`, is stored as the uid of that repo.
    *
    * @generated from field: string source = 1;
    */
