@@ -14,7 +14,7 @@ export type Report = { url: string } | { failure: string }
 
 const startAttempts = 5
 const stopTimeoutMs = 10_000
-/** Whether PostgreSQL syncs each commit, as in production. */
+/** Whether PostgreSQL syncs each commit to disk, as in production. */
 const isDurable = process.argv.includes('--fsync')
 const fastSettings = {
   ...{ fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', autovacuum: 'off' },
@@ -45,7 +45,8 @@ async function start(): Promise<string> {
   const owner = findOwner()
   const bin = join(installBinaries(), 'bin')
   const password = randomBytes(16).toString('hex')
-  home = fs.mkdtempSync(join(memoryFolderOr(publicFolder()), 'stemma-cluster-'))
+  const folder = isDurable ? publicFolder() : memoryFolderOr(publicFolder())
+  home = fs.mkdtempSync(join(folder, 'stemma-cluster-'))
   const data = join(home, 'data')
   const passwordFile = join(home, 'password')
   fs.writeFileSync(passwordFile, password)
