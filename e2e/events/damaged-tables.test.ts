@@ -128,4 +128,21 @@ onEachStore('a store whose rows were changed', (engine) => {
       assert.equal(again.code, 0, again.stdout)
     }
   })
+
+  test('has its other faults corrected by stemmad check --repair, but not those of the audit log', async () => {
+    const actor = sql`(select actor from events where root = ${root} and sequence = 1)`
+    const [row] = await platform.store.query(sql`select actor from ${actor} first_entry`)
+    await execute(sql`update events set actor = 'nobody' where root = ${root} and sequence = 1`)
+    await execute(sql`update delivery_queues set is_active = 0`)
+    const queue = 'the subscription \\S+ has a queue that does not fit its state.*\\n'
+    const entry = `entry 1 of ${root} was changed.*\\n`
+    const audit = '1 fault of the audit log found, which stemmad check --repair cannot correct\\.$'
+    const found = await stemmad('check')
+    const advice = '1 fault found; stemmad check --repair corrects it\\.\\n'
+    assert.match(found.stdout, new RegExp(`^${queue}${advice}${entry}${audit}`, 'm'))
+    const repaired = await stemmad('check', '--repair')
+    assert.match(repaired.stdout, new RegExp(`^${queue}1 fault corrected\\.\\n${entry}${audit}`, 'm'))
+    assert.equal(repaired.code, 1)
+    await execute(sql`update events set actor = ${row?.[0] as string} where root = ${root} and sequence = 1`)
+  })
 })

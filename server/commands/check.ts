@@ -57,8 +57,10 @@ export const check: Command = {
     for (const difference of differences) context.stdout.write(describe(difference))
     for (const difference of sizes) context.stdout.write(describeSize(difference))
     context.stdout.write(summarize(differences.length + sizes.length, shouldRepair))
-    for (const line of [...rows, ...auditFaults]) context.stdout.write(line)
+    for (const line of rows) context.stdout.write(line)
     if (rows.length > 0) context.stdout.write(summarizeRows(rows.length, shouldRepair))
+    for (const line of auditFaults) context.stdout.write(line)
+    if (auditFaults.length > 0) context.stdout.write(summarizeAudit(auditFaults.length))
     for (const finding of findings) context.stdout.write(describeFinding(finding))
     if (content?.completed) context.stdout.write(describeCompleted(content.completed))
     if (content) context.stdout.write(describeContent(content, shouldHash))
@@ -134,6 +136,9 @@ const summarizeRows = (count: number, shouldRepair: boolean) =>
   shouldRepair
     ? `${countOf(count, 'fault')} corrected.\n`
     : `${countOf(count, 'fault')} found; stemmad check --repair corrects ${count === 1 ? 'it' : 'them'}.\n`
+
+const summarizeAudit = (count: number) =>
+  `${countOf(count, 'fault')} of the audit log found, which stemmad check --repair cannot correct.\n`
 
 function summarize(count: number, shouldRepair: boolean): string {
   if (count === 0) return 'All totals are correct.\n'
