@@ -47,12 +47,16 @@ async function writeFileAtomically(store: Store, path: string): Promise<void> {
   const unfinished = `${path}.unfinished`
   try {
     await pipeline(compressedBackup(store), createWriteStream(unfinished, { mode: 0o600 }))
-    const file = await open(unfinished)
-    await file.sync()
-    await file.close()
+    await syncFile(unfinished)
     await rename(unfinished, path)
   } catch (error) {
     await rm(unfinished, { force: true })
     throw error
   }
+}
+
+async function syncFile(path: string): Promise<void> {
+  // Windows syncs only files that are open for writing.
+  await using file = await open(path, 'r+')
+  await file.sync()
 }

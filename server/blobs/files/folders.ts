@@ -44,6 +44,8 @@ export async function makeFolder(path: string): Promise<void> {
 }
 
 export async function syncFolder(path: string): Promise<void> {
+  // Windows cannot sync a folder.
+  if (process.platform === 'win32') return
   const folder = await open(path, 'r')
   try {
     await folder.sync()
