@@ -174,16 +174,32 @@ examples(
     ) {
       const { succeed, owner } = stage
       await importRecords(stage, [python])
-      const statuses = async () =>
-        (await listAll(stage, { name: '3.9' })).map((tag) => `${tag.graceStatus} ${tag.tagStatus}`).sort()
-      await makeRepo(stage, 'python', ['3.9'], { source: 'quay.io/acme/python' })
-      await makeRepo(stage, 'own/python', ['3.9'])
-      const off = 'GRACE_ELIGIBLE TAG_INACTIVE'
-      assert.deepEqual(await statuses(), [off, off])
-      await succeed(updateRegistrySettings, { registryId: owner.organization, eolGracePeriod: true })
-      assert.deepEqual(await statuses(), ['GRACE_ACTIVE TAG_IN_GRACE', off])
-      const [tag] = await listAll(stage, { name: '3.9' })
-      assert.equal(tag?.gracePeriodExpiryDate, '2026-05-01T00:00:00.000Z')
+      const syncConfig = { source: 'quay.io/acme/python' }
+      const setDefault = (eolGracePeriod: boolean) =>
+        succeed(updateRegistrySettings, { registryId: owner.organization, eolGracePeriod })
+      // A new sync configuration gets the setting that the organization has at that time.
+      const disabled = await makeRepo(stage, 'disabled/python', ['3.9'], syncConfig)
+      await setDefault(true)
+      const enabled = await makeRepo(stage, 'enabled/python', ['3.9'], syncConfig)
+      const without = await makeRepo(stage, 'without/python', ['3.9'])
+      const statuses = async () => {
+        const tagIn = async (uid: string) => {
+          const [tag] = await listAll(stage, { uidp: { childrenOf: uid } })
+          return `${tag?.graceStatus} ${tag?.tagStatus} ${tag?.gracePeriodExpiryDate}`
+        }
+        return {
+          ...{
+            disabled: await tagIn(disabled),
+            enabled: await tagIn(enabled),
+            without: await tagIn(without),
+          },
+        }
+      }
+      const on = 'GRACE_ACTIVE TAG_IN_GRACE 2026-05-01T00:00:00.000Z'
+      const off = 'GRACE_ELIGIBLE TAG_INACTIVE 2026-05-01T00:00:00.000Z'
+      assert.deepEqual(await statuses(), { disabled: off, enabled: on, without: on })
+      await setDefault(false)
+      assert.deepEqual(await statuses(), { disabled: off, enabled: on, without: off })
     },
 
     async 'are listed only for tags that the caller may list, and not for date and epoch tags if these are excluded'(
