@@ -2,6 +2,8 @@
 
 const barWidth = 30
 const updateIntervalMs = 100
+/** Clears the line from the cursor on: a longer line may have been there. */
+const clearRest = '\x1b[K'
 
 /** `total` is undefined while it is not known. */
 export type Progress = { update(done: number, total: number | undefined): void; end(): void }
@@ -23,10 +25,10 @@ export function openProgress(
       lastUpdateMs = now
       const perSecond = Math.round((done / (now - startMs)) * 1000)
       stream.write(
-        `\r${bar(done, total)} ${done.toLocaleString('en')} ${unit}, ${perSecond.toLocaleString('en')} a second `,
+        `\r${bar(done, total)} ${done.toLocaleString('en')} ${unit}, ${perSecond.toLocaleString('en')} a second ${clearRest}`,
       )
     },
-    end: () => void stream.write('\r\x1b[K'),
+    end: () => void stream.write(`\r${clearRest}`),
   }
 }
 
