@@ -49,12 +49,18 @@ function sentenceOf({ code, status, message, retryDelayMs }: StemmaError): strin
 
 /**
  * Describes the fault of a field, for the text below it. `field` is the path of the field in the
- * request, such as `group.name`, or the end of that path, such as `name`.
+ * request, such as `group.name`, or the end of that path, such as `name`. The fault of an element of a
+ * list or map is a fault of the field. Names can be in snake_case or camelCase: the server uses
+ * camelCase for fields of a JSON body, and snake_case for others.
  */
 export function violationOf(error: unknown, field: string): string | undefined {
   if (!(error instanceof StemmaError)) return undefined
-  const violation = error.fieldViolations.find(
-    (entry) => entry.field === field || entry.field.endsWith(`.${field}`),
-  )
+  const end = `.${camelCase(field)}`
+  const violation = error.fieldViolations.find((entry) => {
+    const path = `.${camelCase(entry.field)}`
+    return path.endsWith(end) || path.includes(`${end}[`)
+  })
   return violation && `${violation.description.slice(0, 1).toUpperCase()}${violation.description.slice(1)}.`
 }
+
+const camelCase = (path: string) => path.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())

@@ -102,6 +102,42 @@ describe('the console', { skip: noChromium ?? false, timeout: 600_000 }, () => {
     assert.equal(await page.getByLabel('Name', { exact: true }).getAttribute('aria-invalid'), 'true')
   })
 
+  test('explains the fault of every kind of field at that field', async () => {
+    const faultOf = async (label: string) => {
+      const field = page.getByLabel(label, { exact: true })
+      await page.getByRole('alert').waitFor()
+      assert.equal(await field.getAttribute('aria-invalid'), 'true', label)
+      return field.evaluate(
+        (element: HTMLInputElement) =>
+          (element.getAttribute('aria-describedby') ?? '')
+            .split(' ')
+            .map((id) => document.getElementById(id))
+            .find((described) => described?.className === 'field-problem')?.textContent,
+      )
+    }
+    await page.goto(stage.at(`${paths.account()}?dialog=password`))
+    await page.getByLabel('Current password').fill('not the password')
+    await page.getByLabel('New password').fill('correct horse battery staple')
+    await page.getByRole('button', { name: 'Change password' }).last().click()
+    assert.equal(await faultOf('Current password'), 'Is wrong.')
+
+    const identity = await stage.call('POST', `/iam/v2beta1/identities/${stage.organization}`, {
+      ...{ name: 'ci', claimMatch: { issuer: 'https://issuer.example.com', subject: 'job' } },
+    })
+    await page.goto(stage.at(`${paths.identity(stage.organization, identity.uid as string)}?dialog=edit`))
+    await page.getByLabel('Issuer', { exact: true }).fill('')
+    await page.getByLabel('Issuer pattern').fill('https://.+')
+    await page.getByRole('button', { name: 'Save' }).click()
+    assert.match((await faultOf('Issuer pattern')) ?? '', /^Must name the domain of its hosts in full/)
+
+    const repo = await stage.call('POST', `/registry/v2beta1/repos/${stage.organization}`, { name: 'app' })
+    await page.goto(stage.at(`${paths.repo(stage.organization, repo.uid as string)}?dialog=edit`))
+    const label = 'Tags that cannot be moved or deleted'
+    await page.getByLabel(label).fill('v1\nnot/a/tag')
+    await page.getByRole('button', { name: 'Save' }).click()
+    assert.match((await faultOf(label)) ?? '', /^Must /)
+  })
+
   test('keeps the previous page while a slow one loads, and marks it as busy', async () => {
     let answer = () => {}
     const released = new Promise<void>((resolve) => {

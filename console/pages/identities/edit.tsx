@@ -38,7 +38,7 @@ export function EditIdentity({ place, identity }: PageProps & { identity: Identi
               hint={hint}
               maxLength={1024}
               defaultValue={claimMatch[name]}
-              problem={violationOf(error.value, snakeCase(name))}
+              problem={violationOf(error.value, name)}
             />
           ))}
       </Form>
@@ -59,5 +59,3 @@ const ruleFields = [
 function rulesOf(text: (name: string) => string) {
   return Object.fromEntries(ruleFields.map(([name]) => [name, text(name) || undefined]))
 }
-
-const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
