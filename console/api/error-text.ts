@@ -1,7 +1,13 @@
 // Errors as sentences for people.
 import { Code, StemmaError } from '@stemma/api/json'
 
-export type ErrorText = { title: string; text: string; requestId?: string | undefined; mayRetry: boolean }
+export type ErrorText = {
+  title: string
+  text: string
+  requestId?: string | undefined
+  /** Whether the same call may succeed later. */
+  mayRetry: boolean
+}
 
 const titles: Partial<Record<Code, string>> = {
   [Code.UNAUTHENTICATED]: 'Your session has ended',
@@ -14,7 +20,8 @@ const titles: Partial<Record<Code, string>> = {
 }
 
 const retryable = new Set<Code>([
-  ...[Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.RESOURCE_EXHAUSTED, Code.INTERNAL],
+  ...[Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.RESOURCE_EXHAUSTED],
+  ...[Code.INTERNAL, Code.UNKNOWN, Code.UNAUTHENTICATED],
 ])
 
 export function errorText(error: unknown): ErrorText {
@@ -27,6 +34,8 @@ export function errorText(error: unknown): ErrorText {
   if (isSignInTooOld(error))
     return { title: 'Sign in again', text: 'This needs a recent sign-in.', mayRetry: true }
   const { code, requestId } = error
+  if (isLimitReached(error))
+    return { title: 'A limit is reached', text: sentenceOf(error), requestId, mayRetry: false }
   const mayRetry = retryable.has(code)
   return { title: titles[code] ?? 'This did not work', text: sentenceOf(error), requestId, mayRetry }
 }
@@ -34,6 +43,12 @@ export function errorText(error: unknown): ErrorText {
 /** Whether a call was refused because the person signed in too long ago for it. */
 export const isSignInTooOld = ({ preconditionViolations }: StemmaError) =>
   preconditionViolations.some(({ type }) => type === 'FRESH_SIGN_IN_REQUIRED')
+
+/** Whether a limit of a group is reached. If there were too many calls, the server says when to try again. */
+const isLimitReached = ({ code, retryDelayMs, details }: StemmaError) =>
+  code === Code.RESOURCE_EXHAUSTED &&
+  retryDelayMs === undefined &&
+  details.some((detail) => detail['@type'] === 'type.googleapis.com/google.rpc.QuotaFailure')
 
 /** The message without the name of its code. If a limit was exceeded, also when to try again. */
 function sentenceOf({ code, status, message, retryDelayMs }: StemmaError): string {

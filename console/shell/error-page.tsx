@@ -15,7 +15,7 @@ export function ErrorPage({ error, onRetry }: { error: unknown; onRetry?: () => 
         <ButtonLink to={paths.home()}>All organizations</ButtonLink>
       </div>
     )
-  const { title, text, requestId } = errorText(error)
+  const { title, text, requestId, mayRetry } = errorText(error)
   const retry = () => {
     onRetry?.()
     void navigate(
@@ -30,9 +30,11 @@ export function ErrorPage({ error, onRetry }: { error: unknown; onRetry?: () => 
       <PageHeader title={title} about={text} />
       {requestId && <p class="quiet small">Request {requestId}</p>}
       <div class="actions">
-        <Button tone="primary" onClick={retry}>
-          Try again
-        </Button>
+        {mayRetry && (
+          <Button tone="primary" onClick={retry}>
+            Try again
+          </Button>
+        )}
         <ButtonLink to={paths.home()}>All organizations</ButtonLink>
       </div>
       {error instanceof StemmaError && error.code === Code.PERMISSION_DENIED && <RequestAccess />}

@@ -138,6 +138,32 @@ describe('the console', { skip: noChromium ?? false, timeout: 600_000 }, () => {
     assert.match((await faultOf(label)) ?? '', /^Must /)
   })
 
+  test('says that a limit of a group is reached, not that there were too many requests', async () => {
+    const { uid } = await stage.call('POST', `/iam/v2beta1/groups/${stage.organization}`, { name: 'full' })
+    await stage.call('POST', `/iam/v2beta1/groups/${uid}:setLimits`, { resourceLimits: { groups: 0 } })
+    await page.goto(stage.at(`${paths.groups(uid as string)}?dialog=create`))
+    await page.getByLabel('Name', { exact: true }).fill('one more')
+    await page.keyboard.press('Enter')
+    const alert = page.getByRole('alert')
+    await alert.getByText('A limit is reached').waitFor()
+    await alert.getByText('may contain at most 0 groups').waitFor()
+  })
+
+  test('offers to try again only if that may help', async () => {
+    const failures = [
+      { status: 404, code: 5, message: 'Not found: no such list', title: 'Not found', mayHelp: false },
+      { status: 403, code: 7, message: 'Permission denied: no', title: 'Access denied', mayHelp: false },
+      { status: 500, code: 13, message: 'Internal', title: 'This did not work', mayHelp: true },
+    ]
+    for (const { title, mayHelp, ...failure } of failures) {
+      await page.route(listIdentities, (route) => fail(route, failure))
+      await openIdentities()
+      await heading(title).waitFor()
+      assert.equal(await page.getByRole('button', { name: 'Try again' }).count(), mayHelp ? 1 : 0, title)
+      await page.unroute(listIdentities)
+    }
+  })
+
   test('keeps the previous page while a slow one loads, and marks it as busy', async () => {
     let answer = () => {}
     const released = new Promise<void>((resolve) => {
