@@ -9,6 +9,8 @@ export type FormProps = {
   error: unknown
   disabledReason?: string | undefined
   onSubmit(values: FormData): void
+  /** Called when a value changes. */
+  onInput?: () => void
   onCancel?: () => void
   children: ComponentChildren
 }
@@ -24,6 +26,7 @@ export function Form({
   error,
   disabledReason,
   onSubmit,
+  onInput,
   onCancel,
   children,
 }: FormProps) {
@@ -32,7 +35,7 @@ export function Form({
     if (disabledReason === undefined) onSubmit(new FormData(event.currentTarget))
   }
   return (
-    <form class="form" onSubmit={send}>
+    <form class="form" onSubmit={send} onInput={onInput}>
       {children}
       {error !== undefined && <Problem error={error} />}
       <footer>

@@ -6,6 +6,7 @@ import type {
   RetentionJson,
   RetentionRuleJson,
 } from '@stemma/api/json/platform/registry/v2beta1/repo'
+import { useRef } from 'preact/hooks'
 import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
 import { useWrite } from '../../api/write.ts'
@@ -34,18 +35,38 @@ export function EditRetention({ place, repo }: PageProps & { repo: RepoJson }) {
   const { run, isRunning, error } = useWrite(api.repos.updateRepo, { done: 'Retention changed' })
 
   const valuesOf = (values: FormData) => retentionOf(values, rules.value)
+  /** Increases with each change of the form, so that a preview of earlier values is not shown. */
+  const version = useRef(0)
+  const dropPreview = () => {
+    version.current++
+    preview.value = undefined
+  }
+  /** The errors name rules by their number, which changes if rules are removed. */
+  const dropErrors = () => {
+    error.value = undefined
+    previewError.value = undefined
+  }
+  const setRules = (next: FormRule[]) => {
+    rules.value = next
+    dropPreview()
+    dropErrors()
+  }
   const save = async (values: FormData) => {
+    dropErrors()
     if (await run({ repo: { uid, retention: valuesOf(values) }, updateMask: 'retention' }))
       await closeDialog(place)
   }
   const tryRules = async (form: HTMLFormElement | null) => {
     if (!form?.reportValidity()) return
     isPreviewing.value = true
-    previewError.value = undefined
+    dropPreview()
+    dropErrors()
+    const previewed = version.current
     try {
-      preview.value = await api.repos.previewRetention({ uid, retention: valuesOf(new FormData(form)) })
+      const result = await api.repos.previewRetention({ uid, retention: valuesOf(new FormData(form)) })
+      if (previewed === version.current) preview.value = result
     } catch (caught) {
-      previewError.value = caught
+      if (previewed === version.current) previewError.value = caught
     } finally {
       isPreviewing.value = false
     }
@@ -58,6 +79,7 @@ export function EditRetention({ place, repo }: PageProps & { repo: RepoJson }) {
         isRunning={isRunning.value}
         error={error.value}
         onSubmit={save}
+        onInput={dropPreview}
         onCancel={() => void closeDialog(place)}
       >
         <p>
@@ -100,7 +122,7 @@ export function EditRetention({ place, repo }: PageProps & { repo: RepoJson }) {
               icon="close"
               label={`Remove rule ${at + 1}`}
               onClick={() => {
-                rules.value = rules.value.filter((each) => each.id !== id)
+                setRules(rules.value.filter((each) => each.id !== id))
               }}
             />
           </fieldset>
@@ -111,7 +133,7 @@ export function EditRetention({ place, repo }: PageProps & { repo: RepoJson }) {
             disabledReason={rules.value.length >= maxRules ? `At most ${maxRules} rules.` : undefined}
             onClick={() => {
               const id = Math.max(-1, ...rules.value.map((each) => each.id)) + 1
-              rules.value = [...rules.value, { id, rule: {} }]
+              setRules([...rules.value, { id, rule: {} }])
             }}
           >
             Add rule
