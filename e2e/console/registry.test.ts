@@ -62,6 +62,46 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
     noProblems()
   })
 
+  test('a readme that is not loaded yet, or cannot be loaded, is not replaced', async () => {
+    const { page } = stage
+    const repo = (await stage.call('POST', `/registry/v2beta1/repos/${organization}`, { name: 'slow' }))
+      .uid as string
+    const readme = `/registry/v2beta1/repos/${repo}/readme`
+    await stage.call('PATCH', readme, { content: 'How to run it' })
+    let release = () => {}
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    let isRefused = false
+    await page.route('**/readme', async (route) => {
+      await released
+      await (isRefused
+        ? route.fulfill({ status: 403, json: { code: 7, message: 'Permission denied: no access' } })
+        : route.continue())
+    })
+    const field = page.getByRole('dialog').getByLabel('Readme')
+    const edit = stage.at(`${paths.repo(organization, repo)}?dialog=edit`)
+    await page.goto(edit)
+    await page.getByLabel('Description').waitFor()
+    assert.equal(await field.count(), 0)
+    release()
+    await field.waitFor()
+    assert.equal(await field.inputValue(), 'How to run it')
+    isRefused = true
+    await page.goto(edit)
+    await page.getByRole('dialog').getByText('Access denied').waitFor()
+    assert.equal(await field.count(), 0)
+    await page.getByLabel('Description').fill('starts slowly')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.unroute('**/readme')
+    assert.equal((await stage.call('GET', readme)).content, 'How to run it')
+    assert.deepEqual(
+      stage.problems.splice(0).filter((text) => !text.includes('status of 403')),
+      [],
+    )
+  })
+
   test('a repo shows its tags with digest and pull command', async () => {
     const repo = (await stage.call('POST', `/registry/v2beta1/repos/${organization}`, { name: 'tools' }))
       .uid as string

@@ -1,18 +1,23 @@
-import type { RepoJson } from '@stemma/api/json/platform/registry/v2beta1/repo'
+import type { RepoJson, RepoReadmeJson } from '@stemma/api/json/platform/registry/v2beta1/repo'
 import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
 import { useWrite } from '../../api/write.ts'
 import type { PageProps } from '../../router/route.ts'
 import { closeDialog, Dialog } from '../../ui/dialog.tsx'
 import { Checkbox, TextArea, TextField } from '../../ui/field.tsx'
-import { Form } from '../../ui/form.tsx'
+import { Form, Problem } from '../../ui/form.tsx'
+import { Skeleton } from '../../ui/skeleton.tsx'
+
+export type EditRepoProps = PageProps & {
+  repo: RepoJson
+  /** Undefined until it is loaded. Until then it cannot be changed. */
+  readme: RepoReadmeJson | undefined
+  /** Why the readme cannot be loaded. */
+  readmeError: unknown
+}
 
 /** Changes the texts of a repo, who may pull, and which tags cannot be moved. */
-export function EditRepo({
-  place,
-  repo,
-  readme,
-}: PageProps & { repo: RepoJson; readme: string | undefined }) {
+export function EditRepo({ place, repo, readme, readmeError }: EditRepoProps) {
   const repos = useWrite(api.repos.updateRepo, { done: 'Repo changed' })
   const readmes = useWrite(api.repos.updateRepoReadme)
   const error = repos.error.value ?? readmes.error.value
@@ -26,8 +31,8 @@ export function EditRepo({
     }
     if (!(await repos.run({ repo: changed, updateMask: 'description,public,immutable_tags' }))) return
     const repoReadme = { uid: repo.uid ?? '', content: text('readme') }
-    if (repoReadme.content === (readme ?? '').trim() || (await readmes.run({ repoReadme })))
-      await closeDialog(place)
+    const isChanged = values.has('readme') && repoReadme.content !== (readme?.content ?? '').trim()
+    if (!isChanged || (await readmes.run({ repoReadme }))) await closeDialog(place)
   }
   return (
     <Dialog place={place} title="Change repo">
@@ -57,13 +62,19 @@ export function EditRepo({
           defaultChecked={repo.public === true}
           hint="Works only if the server allows public repos."
         />
-        <TextArea
-          label="Readme"
-          name="readme"
-          rows={6}
-          defaultValue={readme}
-          problem={violationOf(error, 'content')}
-        />
+        {readme ? (
+          <TextArea
+            label="Readme"
+            name="readme"
+            rows={6}
+            defaultValue={readme.content}
+            problem={violationOf(error, 'content')}
+          />
+        ) : readmeError ? (
+          <Problem error={readmeError} />
+        ) : (
+          <Skeleton />
+        )}
       </Form>
     </Dialog>
   )

@@ -38,7 +38,7 @@ export const load = (place: Place) => [readRepo(place), readTags(place), readPer
 export default function Repo({ place }: PageProps) {
   const repo = useData(readRepo(place))
   const { tags = [], nextPageToken, totalCount } = useData(readTags(place))
-  const { data: readme } = useRead(readReadme(place))
+  const { data: readme, error: readmeError } = useRead(readReadme(place))
   const denial = useDenial(groupIn(place))
   const image = useImageName(repo)
   const retention = retentionTexts(repo.retention ?? {})
@@ -134,7 +134,7 @@ export default function Repo({ place }: PageProps) {
         stemma={`stemma tags list --children-of ${uidIn(place)}`}
         curl={{ path: `/registry/v2beta1/tags?uidp.children_of=${uidIn(place)}` }}
       />
-      {isDialogOpen(place, 'edit') && <EditRepo place={place} repo={repo} readme={readme?.content} />}
+      {isDialogOpen(place, 'edit') && <EditRepo {...{ place, repo, readme, readmeError }} />}
       {isDialogOpen(place, 'retention') && <EditRetention place={place} repo={repo} />}
       {isDialogOpen(place, 'delete-repo') && (
         <DeleteRepo
