@@ -40,7 +40,7 @@ export function CreateTag({ place, repo }: PageProps & { repo: string }) {
           hint="If the repo has a tag with this name, that tag is moved."
           problem={violationOf(error.value, 'name')}
         />
-        <DigestField repo={repo} problem={violationOf(error.value, 'digest')} />
+        <DigestField repo={repo} required problem={violationOf(error.value, 'digest')} />
       </Form>
     </Dialog>
   )
@@ -101,10 +101,15 @@ export function EditTag({ place, tag }: PageProps & { tag: TagJson }) {
 const digestPattern = 'sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}'
 const isDigest = (value: string) => new RegExp(`^(?:${digestPattern})$`).test(value)
 
-type DigestFieldProps = { repo: string; digest?: string | undefined; problem: string | undefined }
+type DigestFieldProps = {
+  repo: string
+  digest?: string | undefined
+  required?: boolean
+  problem: string | undefined
+}
 
 /** Shows the architectures of the image as soon as the digest is complete. */
-function DigestField({ repo, digest = '', problem }: DigestFieldProps) {
+function DigestField({ repo, digest = '', required = digest !== '', problem }: DigestFieldProps) {
   const typed = useSignal(digest)
   const { data, error } = useRead(
     read(api.images.getArchitectures, { repoUid: repo, digest: typed.value }),
@@ -117,7 +122,7 @@ function DigestField({ repo, digest = '', problem }: DigestFieldProps) {
     <TextField
       label="Digest of the image"
       name="digest"
-      required={digest !== '' || problem !== undefined}
+      required={required}
       pattern={digestPattern}
       defaultValue={digest}
       placeholder="sha256:…"
