@@ -93,13 +93,17 @@ function block(token: Token, budget: Budget, depth: number, key: number): Compon
     case 'def':
       return null
     case 'html':
-      return isComment(token.text) ? null : <p key={key}>{token.text}</p>
+      return isComment(token.text) ? null : <p key={key}>{withoutComments(token.text)}</p>
     default:
       return inline(token, budget, depth, key)
   }
 }
 
-const isComment = (text: string) => /^\s*<!--[\s\S]*-->\s*$/.test(text)
+/** A comment without an end stays. It ends the search, which would otherwise take quadratic time. */
+const withoutComments = (text: string) =>
+  text.replace(/<!--[\s\S]*?(-->|$)/g, (comment, end: string) => (end === '' ? comment : ''))
+
+const isComment = (text: string) => withoutComments(text).trim() === ''
 
 function list({ ordered, start, items }: Tokens.List, budget: Budget, depth: number, key: number) {
   const content = drawAll(items, budget, depth, (item, left, level, at) => (
@@ -157,7 +161,7 @@ function inline(token: Token, budget: Budget, depth: number, key: number): Compo
     case 'image':
       return externalLink(token.href, token.text || 'image', key)
     case 'html':
-      return isComment(token.text) ? null : token.text
+      return withoutComments(token.text)
     case 'text':
       return token.tokens ? inlines(token.tokens, budget, depth) : decodeCharacterReferences(token.text)
     default:

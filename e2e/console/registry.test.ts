@@ -324,6 +324,12 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
     assert.equal(await page.locator('.markdown :is(img, b, script, iframe)').count(), 0)
     await checkShown(page, 'a readme')
 
+    await show('<!-- a --> visible text <!-- b -->\n\nseen <!-- hidden --> as well\n\n<!-- hidden\n\ntoo -->')
+    await page.locator('.markdown').getByText('visible text', { exact: true }).waitFor()
+    assert.equal(await page.locator('.markdown').innerText(), 'visible text\n\nseen as well')
+    await show('<!--'.repeat(16_384))
+    await page.locator('.markdown').getByText('<!--').waitFor()
+
     const limit = 65_536
     for (const bomb of ['> ', '1. ', '**a']) {
       await show(bomb.repeat(limit / bomb.length))
