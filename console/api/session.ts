@@ -52,10 +52,14 @@ export const fetchWithToken: typeof fetch = async (input, init = {}) => {
 }
 
 /** Leaves the page for the sign-in, which returns to it. */
-export function signIn(): void {
+export function signIn(reason: SignInReason = 'ended'): void {
   const here = location.pathname.slice(prefix.length) + location.search
-  location.assign(prefix + paths.signIn(here))
+  location.assign(signInUrl(here, reason))
 }
+
+/** With `again`, a person who is signed in must prove again who they are, which makes their sign-in a recent one. */
+const signInUrl = (to: string, reason: SignInReason) =>
+  `${prefix}${paths.signIn(to)}${reason === 'not-fresh' ? '&again' : ''}`
 
 let waiting: ((hasSignedIn: boolean) => void)[] = []
 
@@ -75,9 +79,8 @@ export function stopAsking(hasSignedIn: boolean): void {
 
 /** Opens the sign-in in a window of its own, or in place of the page if the browser blocks windows. */
 export function openSignIn(reason: SignInReason): void {
-  const again = reason === 'not-fresh' ? '&again' : ''
-  const path = prefix + paths.signIn(paths.signedIn()) + again
-  if (!open(path, 'stemma-sign-in', 'popup,width=480,height=720')) signIn()
+  const url = signInUrl(paths.signedIn(), reason)
+  if (!open(url, 'stemma-sign-in', 'popup,width=480,height=720')) signIn(reason)
 }
 
 /** Called in the window of the sign-in, when it is done. */

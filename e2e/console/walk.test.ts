@@ -276,9 +276,13 @@ onEachStore('in the console', (engine) => {
     const person = await addAccount(stage.platform, email)
     await stage.platform.bind(person, 'owner', stage.organization)
     const founderPage = await stage.openPage(person)
-    await founderPage.goto(stage.at(`${paths.access(stage.organization)}?dialog=add&who=invite`))
-    await founderPage.getByLabel('E-mail address').fill('heir@example.com')
-    await founderPage.getByLabel('Role', { exact: true }).selectOption({ label: 'owner' })
+    const invite = stage.at(`${paths.access(stage.organization)}?dialog=add&who=invite`)
+    await founderPage.goto(invite)
+    const fillIn = async () => {
+      await founderPage.getByLabel('E-mail address').fill('heir@example.com')
+      await founderPage.getByLabel('Role', { exact: true }).selectOption({ label: 'owner' })
+    }
+    await fillIn()
     const create = founderPage.getByRole('button', { name: 'Create invite' })
     clockOffset = 16 * 60_000
     await create.click()
@@ -288,6 +292,21 @@ onEachStore('in the console', (engine) => {
     assert.equal(await founderPage.getByLabel('E-mail address').inputValue(), 'heir@example.com')
     await create.click()
     await signInAgain(founderPage, email, () => again.getByRole('button', { name: 'Sign in' }).click())
+    await founderPage.getByText('Send this link to the person').waitFor()
+
+    // If the browser blocks the window, the sign-in takes the place of the page.
+    clockOffset = 32 * 60_000
+    await founderPage.addInitScript('window.open = () => null')
+    await founderPage.goto(invite)
+    await fillIn()
+    await create.click()
+    await again.getByRole('button', { name: 'Sign in' }).click()
+    await founderPage.getByLabel('Password').fill(password)
+    await founderPage.getByLabel('E-mail address').fill(email)
+    await founderPage.keyboard.press('Enter')
+    await founderPage.waitForURL(invite)
+    await fillIn()
+    await create.click()
     await founderPage.getByText('Send this link to the person').waitFor()
     await founderPage.context().close()
     stage.problems.splice(0)
