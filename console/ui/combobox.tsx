@@ -95,9 +95,13 @@ export function Combobox({
   useEffect(() => () => clearTimeout(timer.current), [])
   // Without a chosen suggestion, the typed text has no value, and the form would be sent as if the field were empty.
   useLayoutEffect(() => {
-    const isChosen = choice.value !== undefined || text.value.trim() === ''
-    field.current?.setCustomValidity(isChosen ? '' : 'Choose one of the suggestions, or clear the field.')
-  }, [choice.value, text.value])
+    // An empty field that is required is refused by the browser, but not one with spaces.
+    const isEmpty = required ? text.value === '' : text.value.trim() === ''
+    const fault = required
+      ? 'Choose one of the suggestions.'
+      : 'Choose one of the suggestions, or clear the field.'
+    field.current?.setCustomValidity(choice.value !== undefined || isEmpty ? '' : fault)
+  }, [choice.value, text.value, required])
 
   const describedBy = [hint && `${id}-hint`, problem && `${id}-problem`].filter(Boolean).join(' ')
   return (

@@ -84,7 +84,12 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
       await page.getByRole('option', { name: new RegExp(`^${name} (workload|person)`) }).click()
     }
     await page.getByRole('button', { name: 'Remove owner@example.com' }).click()
-    await page.getByRole('combobox', { name: 'In the group' }).fill('plat')
+    const where = page.getByRole('combobox', { name: 'In the group' })
+    await where.fill('  ')
+    await page.getByLabel('Role', { exact: true }).selectOption({ label: 'viewer' })
+    await page.getByRole('button', { name: 'Add access' }).click()
+    assert.equal(await where.evaluate((field: HTMLInputElement) => field.validity.valid), false)
+    await where.fill('plat')
     await page.getByRole('option', { name: 'platform in acme' }).click()
     await page.getByLabel('Role', { exact: true }).selectOption({ label: 'viewer' })
     await page.getByText('2 identities get viewer in platform').waitFor()
