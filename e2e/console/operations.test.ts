@@ -296,7 +296,7 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     await page.getByRole('link', { name: `newcomer@${domain} asks for access` }).click()
     await page
       .getByRole('dialog')
-      .getByText(/asked just now/)
+      .getByText(new RegExp(`^newcomer@${domain} asked just now`))
       .waitFor()
     await page.getByRole('dialog').getByLabel('Role').selectOption({ label: 'viewer' })
     await page.getByRole('button', { name: 'Grant access' }).click()

@@ -20,6 +20,17 @@ const useRequest = (place: Place) =>
 const requesterOf = ({ identity }: GroupAccessRequestJson) =>
   identity?.name || identity?.email || identity?.uid
 
+/** The name of the person, and the address if it is not the name. */
+function Requester({ request }: { request: GroupAccessRequestJson }) {
+  const [name, email] = [requesterOf(request), request.identity?.email]
+  return (
+    <>
+      <strong dir="auto">{name}</strong>
+      {email && email !== name && <span dir="auto"> ({email})</span>}
+    </>
+  )
+}
+
 export function ApproveRequest({ place }: PageProps) {
   const { roles = [] } = useData(readRoles(place.group))
   const { data: request, error: readError } = useRequest(place)
@@ -39,9 +50,7 @@ export function ApproveRequest({ place }: PageProps) {
           onCancel={() => void closeDialog(place)}
         >
           <p>
-            <strong dir="auto">{requesterOf(request)}</strong>{' '}
-            {request.identity?.email && <span dir="auto">({request.identity.email})</span>} asked{' '}
-            <Time at={request.createTime} />.
+            <Requester request={request} /> asked <Time at={request.createTime} />.
           </p>
           <Select
             label="Role"
