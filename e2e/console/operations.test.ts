@@ -329,7 +329,11 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     await setLimit(lower, 3)
     for (const name of ['a', 'b']) await makeGroup(upper, name)
     await page.goto(stage.at(paths.usage(lower)))
-    await page.getByRole('row', { name: /^groups 0.*4 a group above/ }).waitFor()
+    const groups = page.getByRole('row', { name: /^groups .*4 a group above/ })
+    await groups.waitFor()
+    // Of the limit of the group above, 3 are used: a, b and the group itself.
+    const meter = groups.getByRole('meter')
+    assert.deepEqual([await meter.getAttribute('value'), await meter.getAttribute('max')], ['3', '4'])
     await page.goto(stage.at(`${paths.usage(lower)}?dialog=limit&about=groups`))
     assert.equal(await page.getByLabel('At most').inputValue(), '3')
     await page.getByRole('button', { name: 'Save' }).click()

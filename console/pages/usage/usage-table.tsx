@@ -80,14 +80,20 @@ function sourceOf({ limit, limitGroupUid, defaultLimit }: KindUsageJson, group: 
   return limitGroupUid === group ? 'this group' : 'a group above'
 }
 
-function Bar({ entry: { used = '0', limit, kind } }: { entry: KindUsageJson }) {
-  const [value, max] = [Number(used), Number(limit ?? 0)]
+/** The number of the group, and how much of the limit is used, which may be the limit of a group above. */
+function Bar({ entry: { used = '0', limit, limitUsed = used, kind } }: { entry: KindUsageJson }) {
+  const max = Number(limit ?? 0)
   return (
     <span class="usage-bar">
       {limit !== undefined && (
-        <meter aria-label={`${titleOf(kind)} used`} value={value} max={Math.max(max, 1)} high={max * 0.9} />
+        <meter
+          aria-label={`Used part of the limit of ${titleOf(kind)}`}
+          value={Number(limitUsed)}
+          max={Math.max(max, 1)}
+          high={max * 0.9}
+        />
       )}
-      <span>{value.toLocaleString('en')}</span>
+      <span>{Number(used).toLocaleString('en')}</span>
     </span>
   )
 }
