@@ -101,6 +101,15 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     noProblems()
   })
 
+  test('times in the URL that are beyond all dates are ignored', async () => {
+    const { page } = stage
+    for (const query of ['since=1e20', 'since=1&at=1e20', 'since=24&at=-1e20', 'since=1e8']) {
+      await page.goto(stage.at(`${paths.activity(organization)}?${query}`))
+      await page.getByText('updated group platform').waitFor()
+    }
+    noProblems()
+  })
+
   test('an entry of the activity has a page of its own, which can be shared', async () => {
     const { page } = stage
     await page.goto(stage.at(paths.group(organization)))

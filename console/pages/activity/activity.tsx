@@ -32,7 +32,7 @@ export function filterOf(place: Place) {
     actor: value('actor'),
     resource: value('resource'),
     ...(value('outcome') === 'failure' && { outcome: 'AUDIT_OUTCOME_FAILURE' as const }),
-    ...(hours > 0 && { startTime: new Date(timeOf(place) - hours * hourMs).toISOString() }),
+    ...(hours > 0 && { startTime: acceptedTime(timeOf(place) - hours * hourMs) }),
     ...(value('since') === 'dates' && {
       startTime: startOf(value('from'), 0),
       endTime: startOf(value('to'), 1),
@@ -62,11 +62,17 @@ const hoursOf = ({ query }: Place) => Number(query.get('since')) || 0
  * The end of such a period, in milliseconds. The pager keeps it in the URL of later pages. It is rounded down to the
  * minute, so that a page that is opened again soon is shown from the cache.
  */
-const timeOf = ({ query, openTime }: Place) =>
-  Number(query.get('at')) || Math.floor(openTime / minuteMs) * minuteMs
+function timeOf({ query, openTime }: Place): number {
+  const at = Number(query.get('at'))
+  return at && acceptedTime(at) ? at : Math.floor(openTime / minuteMs) * minuteMs
+}
 
-/** The API does not accept times after this year. */
-const maxYear = 9999
+/** A time as the API accepts it, in the years 1 to 9999; undefined for other times. */
+function acceptedTime(time: number): string | undefined {
+  const date = new Date(time)
+  const year = date.getUTCFullYear()
+  return year >= 1 && year <= 9999 ? date.toISOString() : undefined
+}
 
 /**
  * The start of the day that is `daysLater` days after the date, in the time zone of the browser.
@@ -75,7 +81,7 @@ const maxYear = 9999
 function startOf(date: string | undefined, daysLater: number): string | undefined {
   const [year = Number.NaN, month = 0, day = 0] = date?.split('-').map(Number) ?? []
   const start = new Date(year, month - 1, day + daysLater)
-  return start.getFullYear() <= maxYear ? start.toISOString() : undefined
+  return acceptedTime(start.getTime())
 }
 
 const readEntries = (place: Place) =>
