@@ -118,6 +118,17 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     await page.reload()
     await page.getByRole('row', { name: /description runs the servers/ }).waitFor()
     await checkShown(page, 'an entry of the activity')
+    const [assumer, provider] = ['0123456789abcdef'.repeat(2), `${organization}/fedcba9876543210`]
+    await page.route('**/audit/v2beta1/entries/**', async (route) => {
+      const response = await route.fetch()
+      const entry = await response.json()
+      const actor = { ...entry.actor, person: assumer, identityProvider: provider }
+      await route.fulfill({ response, json: { ...entry, actor } })
+    })
+    await page.reload()
+    await page.getByTitle(assumer, { exact: true }).waitFor()
+    await page.getByTitle(provider, { exact: true }).waitFor()
+    await page.unroute('**/audit/v2beta1/entries/**')
     await page.getByRole('link', { name: 'All entries about this resource' }).click()
     await page.getByText('created group platform').waitFor()
     noProblems()

@@ -14,6 +14,8 @@ export const EntryDetails = ({ entry }: { entry: AuditEntryJson }) => {
           ['Method', method],
           ['Resource', resource?.uid && <Uid uid={resource.uid} />],
           ['Actor', actor?.identity && <Uid uid={actor.identity} />],
+          ['Person', actor?.person && actor.person !== actor.identity && <Uid uid={actor.person} />],
+          ['Identity provider', actor?.identityProvider && <Uid uid={actor.identityProvider} />],
           ['Through', actor?.door],
           ['Address', actor?.address],
           ['User agent', actor?.userAgent],
