@@ -1,7 +1,7 @@
 // A tree that loads the children of a node when it is opened (ARIA tree view pattern).
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { Icon } from './icon.tsx'
 
 export type TreeNode = {
@@ -47,6 +47,18 @@ export function Tree({ label, roots, useChildren, onActivate, expanded = [], onT
     focused.value = item.dataset.uid ?? ''
     item.focus()
   }
+  // The focused item is the only one that Tab reaches. If it is removed, the nearest item above it takes its place.
+  useLayoutEffect(() => {
+    const keepTabStop = () => {
+      const uids = items().map((item) => item.dataset.uid ?? '')
+      if (!uids.includes(focused.value))
+        focused.value = uids.findLast((uid) => focused.value.startsWith(`${uid}/`)) ?? uids[0] ?? ''
+    }
+    keepTabStop()
+    const observer = new MutationObserver(keepTabStop)
+    if (list.current) observer.observe(list.current, { childList: true, subtree: true })
+    return () => observer.disconnect()
+  }, [])
   const press = (event: KeyboardEvent) => {
     const item = (event.target as Element).closest<HTMLElement>('[role=treeitem]')
     // Buttons inside of an item handle their own keys.

@@ -46,6 +46,31 @@ describe('navigation in the console', { timeout: 600_000, skip: noChromium ?? fa
     expectNoProblems()
   })
 
+  test('Tab reaches the tree after the focused item was removed', async () => {
+    const create = async (parent: string, name: string) =>
+      String((await stage.call('POST', `/iam/v2beta1/groups/${parent}`, { name })).uid)
+    const outer = await create(stage.organization, 'outer')
+    const inner = await create(outer, 'inner')
+    await create(inner, 'innermost')
+    const item = (name: string) => page.getByRole('treeitem', { name, exact: true })
+    const tabStop = (name: string) => item(name).and(page.locator('[tabindex="0"]')).waitFor()
+    const toggle = (name: string) => item(name).locator('.tree-toggle').first().click()
+    await page.goto(groups)
+    for (const name of ['outer', 'inner']) await toggle(name)
+    await item('innermost').focus()
+    await tabStop('innermost')
+    await toggle('outer')
+    await tabStop('outer')
+    await toggle('outer')
+    await item('innermost').focus()
+    await keyboardOf(page).chooseInMenu('innermost', 'Delete')
+    await page.getByRole('button', { name: 'Delete group' }).click()
+    await item('innermost').waitFor({ state: 'detached' })
+    await tabStop('inner')
+    assert.equal(await page.locator('[role=treeitem][tabindex="0"]').count(), 1)
+    expectNoProblems()
+  })
+
   test('back and forward go through pages and dialogs', async () => {
     await page.goto(stage.at(paths.group(stage.organization)))
     await heading('acme').waitFor()
