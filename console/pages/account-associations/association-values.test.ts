@@ -15,7 +15,7 @@ test('pairs and installations are the same after a round trip', () => {
     appInstallations: {
       '12': {
         installations: [
-          { installationId: '34', name: 'acme inc' },
+          { installationId: '34', name: 'acme  inc' },
           { installationId: '56', name: '' },
         ],
       },

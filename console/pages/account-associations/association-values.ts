@@ -28,18 +28,18 @@ export const installationLines = ({ appInstallations = {} }: GitHub = {}) =>
     .join('\n')
 
 export function installationsOf(text: string): GitHub | undefined {
-  const rows = filledLines(text).map((line) => line.split(/\s+/))
+  const rows = filledLines(text).map((line) => {
+    // A name can contain spaces, also several in a row.
+    const [, app = '', installationId = '', name = ''] = /^(\S+)\s*(\S*)\s*(.*)$/.exec(line) ?? []
+    return { app, installation: { installationId, name } }
+  })
   if (rows.length === 0) return undefined
-  const byApp = Map.groupBy(rows, ([app = '']) => app)
+  const byApp = Map.groupBy(rows, ({ app }) => app)
   return {
     appInstallations: Object.fromEntries(
-      [...byApp].map(([app, lines]) => [
+      [...byApp].map(([app, ofApp]) => [
         app,
-        {
-          installations: lines.map(([, installationId = '', ...name]) => ({
-            ...{ installationId, name: name.join(' ') },
-          })),
-        },
+        { installations: ofApp.map(({ installation }) => installation) },
       ]),
     ),
   }
