@@ -1,11 +1,11 @@
 // Patterns of issuers. Keys are fetched from every issuer that matches, so a pattern must name the domain of
 // its hosts in full.
-
+import { matchIssuerPattern } from '@stemma/api/claims/match-pattern.ts'
+import type { Atom } from '@stemma/api/claims/pattern-atoms.ts'
+import { alternativesOf, atomsOf, someAtom } from '@stemma/api/claims/pattern-atoms.ts'
+import { splitUrlPattern } from '@stemma/api/claims/url-pattern.ts'
 import type { Patterns, ValueOrPattern } from './pattern.ts'
-import { matchesParts, patternFault } from './pattern.ts'
-import type { Atom } from './pattern-atoms.ts'
-import { alternativesOf, atomsOf, someAtom } from './pattern-atoms.ts'
-import { partsOf, splitUrlPattern } from './url-pattern.ts'
+import { patternFault, runWith } from './pattern.ts'
 
 const example = 'https://[a-z0-9-]+\\.example\\.com/.+'
 
@@ -70,23 +70,5 @@ function isDotAndDomain(end: string): boolean {
 /** Whether an issuer is the issuer of the rule, or matches the pattern of the rule. */
 export function matchesIssuer(patterns: Patterns, rule: ValueOrPattern, issuer: string): boolean {
   if (rule.case !== 'issuerPattern') return rule.case === 'issuer' && rule.value === issuer
-  const url = isNormal(issuer) ? partsOf(issuer) : undefined
-  const alternatives = splitUrlPattern(rule.value ?? '') ?? []
-  return (
-    url !== undefined &&
-    alternatives.some(
-      (alternative) =>
-        alternative !== 'unclear' && 'parts' in alternative && matchesParts(patterns, alternative.parts, url),
-    )
-  )
-}
-
-/**
- * Whether an issuer is a URL in normal form. Requests go to the normal form of a URL: `https://a.test\.b.test` would be
- * fetched from the host `a.test`, and `https://a.test/x/../y` from the path `/y`.
- */
-function isNormal(issuer: string): boolean {
-  if (!URL.canParse(issuer) || /[?#]/.test(issuer)) return false
-  const { href } = new URL(issuer)
-  return href === issuer || href === `${issuer}/`
+  return matchIssuerPattern(runWith(patterns), rule.value ?? '', issuer)
 }

@@ -1,15 +1,14 @@
 // Claim patterns: RE2 expressions, which match in linear time, anchored at both ends of the claim.
+import type { RunExpression } from '@stemma/api/claims/match-pattern.ts'
+import { matchPattern } from '@stemma/api/claims/match-pattern.ts'
+import { splitUrlPattern } from '@stemma/api/claims/url-pattern.ts'
 import { RE2JS, RE2JSSyntaxException } from 're2js'
 import { BoundedMap } from '../bounded-map.ts'
-import type { UrlParts } from './url-pattern.ts'
-import { partsOf, splitUrlPattern } from './url-pattern.ts'
 
 /** Compiling and matching time grow with the expanded length. */
 const maxExpandedLength = 700
 /** A class of characters takes as long to compile as this many characters: classes of Unicode have many ranges. */
 const classLength = 40
-/** Matching time grows with the pattern and the text, so both are bounded. */
-const maxTextLength = 1024
 const maxCompiledPatterns = 1000
 
 /** Describes what is wrong with a pattern. */
@@ -89,28 +88,13 @@ export type Patterns = BoundedMap<string, RE2JS>
 export const openPatterns = (): Patterns => new BoundedMap(maxCompiledPatterns)
 
 /** Whether the whole text matches a pattern, which must be valid (`patternFault`). URLs are matched part by part. */
-export function matchesPattern(patterns: Patterns, pattern: string, text: string): boolean {
-  const alternatives = splitUrlPattern(pattern)
-  if (!alternatives) return matchesWhole(patterns, pattern, text)
-  const url = partsOf(text)
-  return alternatives.some((alternative) => {
-    if (alternative === 'unclear') return false
-    if ('text' in alternative) return matchesWhole(patterns, alternative.text, text)
-    return url !== undefined && matchesParts(patterns, alternative.parts, url)
-  })
-}
+export const matchesPattern = (patterns: Patterns, pattern: string, text: string): boolean =>
+  matchPattern(runWith(patterns), pattern, text)
 
-/** Whether each part of a URL matches its own pattern, so that no pattern reaches into the next part. */
-export const matchesParts = (patterns: Patterns, parts: UrlParts, url: UrlParts): boolean =>
-  urlPartNames.every((name) => matchesWhole(patterns, parts[name], url[name]))
-
-const urlPartNames = ['scheme', 'host', 'port', 'path'] as const
-
-function matchesWhole(patterns: Patterns, pattern: string, text: string): boolean {
-  if (text.length > maxTextLength) return false
-  if (pattern === '') return text === ''
-  return patterns.getOrMake(pattern, () => RE2JS.compile(pattern)).matches(text)
-}
+export const runWith =
+  (patterns: Patterns): RunExpression =>
+  (expression, text) =>
+    patterns.getOrMake(expression, () => RE2JS.compile(expression)).matches(text)
 
 /** A oneof of an exact value and a pattern; the name of the field ends in `Pattern` if it is a pattern. */
 export type ValueOrPattern = { case: string | undefined; value?: string | undefined }

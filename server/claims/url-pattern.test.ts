@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { splitUrlPattern } from '@stemma/api/claims/url-pattern.ts'
 import { issuerPatternFault, matchesIssuer } from './issuer-pattern.ts'
 import { audiencePatternFault, matchesPattern, openPatterns, patternFault } from './pattern.ts'
-import { splitUrlPattern } from './url-pattern.ts'
 
 const patterns = openPatterns()
 const accepts = (pattern: string, issuer: string) =>

@@ -17,6 +17,8 @@ const fitting = {
   ...{ environment: 'production', exp: now / 1000 + 60, iat: now / 1000 - 60 },
 }
 
+const keys = { issuer: fitting.iss, subject: fitting.sub, expirationTime: '2026-01-02T00:00:00Z' }
+
 const mismatches = (claims: object) =>
   compareClaims(identity, claimsOf(tokenOf(claims)) ?? {}, [audience], now)
     .filter(({ matches }) => !matches)
@@ -53,7 +55,7 @@ test('a token must have an audience and both times, and must not be too old', ()
 })
 
 test('a token may be issued up to a minute in the future, because clocks differ', () => {
-  const staticKeys = { issuer: fitting.iss, subject: fitting.sub, audiences: [audience] }
+  const staticKeys = { ...keys, audiences: [audience] }
   const keyMismatches = (claims: object) =>
     compareClaims({ staticKeys }, { ...fitting, ...claims }, [audience], now).filter(
       ({ matches }) => !matches,
@@ -69,8 +71,48 @@ test('a token may be issued up to a minute in the future, because clocks differ'
   )
 })
 
+test('the times of a token may be a minute off, and nbf is optional', () => {
+  const at = (seconds: number) => now / 1000 + seconds
+  assert.deepEqual(mismatches({ ...fitting, exp: at(-59), nbf: at(60), iat: at(-86_460) }), [])
+  assert.deepEqual(mismatches({ ...fitting, exp: at(-60) }), ['exp'])
+  assert.deepEqual(mismatches({ ...fitting, nbf: at(61) }), ['nbf'])
+  assert.deepEqual(mismatches({ ...fitting, nbf: 'soon' }), ['nbf'])
+  assert.deepEqual(mismatches({ ...fitting, iat: at(-86_461) }), ['iat'])
+})
+
+test('static keys that have expired match no token', () => {
+  const resultsAt = (time: number) =>
+    compareClaims({ staticKeys: keys }, { ...fitting, exp: 9_999_999_999 }, [audience], time)
+  assert.ok(resultsAt(now).every(({ matches }) => matches))
+  const expired = resultsAt(Date.parse(keys.expirationTime)).filter(({ matches }) => !matches)
+  assert.deepEqual(
+    expired.map(({ claim }) => claim),
+    ['expiry of the keys'],
+  )
+})
+
+test('a pattern that the browser cannot run neither matches nor mismatches', () => {
+  const claimMatch = { ...identity.claimMatch, subjectPattern: '[[:alpha:]:/]+', audiencePattern: '(?i:x)' }
+  const results = compareClaims({ claimMatch }, fitting, [audience], now)
+  assert.deepEqual(
+    results.filter(({ matches }) => !matches).map(({ claim, matches }) => [claim, matches]),
+    [
+      ['sub', undefined],
+      ['aud', undefined],
+    ],
+  )
+})
+
+test('an issuer matches a pattern of URLs part by part', () => {
+  const claimMatch = { issuerPattern: 'https://.+\\.example\\.com', subject: fitting.sub }
+  const issuerMatches = (iss: string) =>
+    compareClaims({ claimMatch }, { ...fitting, iss }, [audience], now)[0]?.matches
+  assert.equal(issuerMatches('https://issuer.example.com'), true)
+  assert.equal(issuerMatches('https://attacker.test/x.example.com'), false)
+})
+
 test('a token matches static keys by any of their audiences, and may be a year old', () => {
-  const staticKeys = { issuer: fitting.iss, subject: fitting.sub, audiences: ['first', 'second'] }
+  const staticKeys = { ...keys, audiences: ['first', 'second'] }
   const claims = { ...fitting, aud: 'second', iat: now / 1000 - 300 * 86_400 }
   assert.ok(compareClaims({ staticKeys }, claims, [audience], now).every(({ matches }) => matches))
   const [, , audienceResult] = compareClaims({ staticKeys }, fitting, [audience], now)

@@ -1,5 +1,7 @@
 // Compares a token with the rules of an identity, in the browser only: the token is neither sent nor stored.
+import { matchIssuerPattern, matchPattern } from '@stemma/api/claims/match-pattern.ts'
 import type { IdentityJson } from '@stemma/api/json/platform/iam/v2beta1/identity'
+import { matchInBrowser } from './re2-expression.ts'
 
 export type Claims = Record<string, unknown>
 
@@ -9,7 +11,8 @@ export type ClaimResult = {
   actual: string
   /** The rule of the identity, as text. */
   expected: string
-  matches: boolean
+  /** Undefined if it cannot be checked in the browser. */
+  matches: boolean | undefined
 }
 
 /** The claims of a JSON Web Token; undefined if the text is not one. The signature is not checked. */
@@ -32,7 +35,7 @@ export const ownAudiencesOf = (issuer: string, baseUrl: string) => [issuer, base
 
 /**
  * Compares every rule of the identity with the claim of the token. `ownAudiences` are accepted if the
- * identity names no audience.
+ * identity names no audience. The times are those of server/auth/foreign-tokens/verify.ts.
  */
 export function compareClaims(
   { claimMatch, staticKeys }: IdentityJson,
@@ -43,14 +46,17 @@ export function compareClaims(
   const { issuer, subject } = claimMatch ?? staticKeys ?? {}
   const named = claimMatch?.audience ? [claimMatch.audience] : (staticKeys?.audiences ?? [])
   return [
-    compare('iss', claims.iss, issuer, claimMatch?.issuerPattern),
+    compare('iss', claims.iss, issuer, claimMatch?.issuerPattern, matchIssuerPattern),
     compare('sub', claims.sub, subject, claimMatch?.subjectPattern),
     compareAudience(claims.aud, named.length > 0 ? named : ownAudiences, claimMatch?.audiencePattern),
     ...Object.entries(claimMatch?.claims ?? {}).map(([name, value]) => compare(name, claims[name], value)),
     ...Object.entries(claimMatch?.claimPatterns ?? {}).map(([name, pattern]) =>
       compare(name, claims[name], undefined, pattern),
     ),
-    compareTime('exp', claims.exp, 'in the future', (time) => time > now),
+    compareTime('exp', claims.exp, 'in the future', (time) => time > now - clockToleranceMs),
+    ...(claims.nbf === undefined
+      ? []
+      : [compareTime('nbf', claims.nbf, 'in the past', (time) => time <= now + clockToleranceMs)]),
     claimMatch
       ? compareTime('iat', claims.iat, 'within the last 24 hours', wasIssuedWithin(dayMs, now))
       : compareTime(
@@ -59,8 +65,15 @@ export function compareClaims(
           `within the last 24 hours, or ${maxPullTokenDays} days for the registry`,
           wasIssuedWithin(maxPullTokenDays * dayMs, now),
         ),
+    ...(staticKeys ? [checkKeys(staticKeys.expirationTime, now)] : []),
   ]
 }
+
+/** The server refuses static keys that have expired. */
+const checkKeys = (expirationTime: string | undefined, now: number): ClaimResult => ({
+  ...{ claim: 'expiry of the keys', actual: expirationTime ?? '', expected: 'in the future' },
+  matches: expirationTime !== undefined && Date.parse(expirationTime) > now,
+})
 
 const dayMs = 24 * 60 * 60_000
 /** The registry accepts tokens of static keys for this long. An exchange does not. */
@@ -69,9 +82,9 @@ const maxPullTokenDays = 366
 const clockToleranceMs = 60_000
 
 const wasIssuedWithin = (maxAgeMs: number, now: number) => (time: number) =>
-  now - time <= maxAgeMs && time - now <= clockToleranceMs
+  now - time <= maxAgeMs + clockToleranceMs && time - now <= clockToleranceMs
 
-/** Compares `exp` or `iat`. The server requires both. */
+/** Compares `exp`, `iat` or `nbf`. The server requires the first two. */
 function compareTime(
   claim: string,
   value: unknown,
@@ -85,10 +98,16 @@ function compareTime(
   return { claim, actual, expected, matches: isAccepted(time) }
 }
 
-function compare(claim: string, value: unknown, exact: string | undefined, pattern?: string): ClaimResult {
+function compare(
+  claim: string,
+  value: unknown,
+  exact: string | undefined,
+  pattern?: string,
+  match = matchPattern,
+): ClaimResult {
   const actual = textOf(value)
   const matches =
-    canMatch(value) && (exact ? actual === exact : pattern ? matchesPattern(pattern, actual) : false)
+    canMatch(value) && (exact ? actual === exact : pattern ? matchInBrowser(match, pattern, actual) : false)
   return { claim, actual, expected: exact || (pattern ? `pattern ${pattern}` : 'a value'), matches }
 }
 
@@ -99,13 +118,15 @@ function compareAudience(
   pattern: string | undefined,
 ): ClaimResult {
   const audiences: unknown[] = Array.isArray(value) ? value : [value]
-  const isAccepted = (audience: string) =>
-    pattern ? matchesPattern(pattern, audience) : accepted.includes(audience)
+  const results = audiences.map((audience) =>
+    pattern ? matchInBrowser(matchPattern, pattern, textOf(audience)) : accepted.includes(textOf(audience)),
+  )
+  const isAccepted = results.includes(true) || (results.includes(undefined) ? undefined : false)
   return {
     claim: 'aud',
     actual: audiences.map(textOf).join(', '),
     expected: pattern ? `pattern ${pattern}` : (accepted[0] ?? ''),
-    matches: audiences.every(isFilled) && audiences.some((audience) => isAccepted(textOf(audience))),
+    matches: audiences.every(isFilled) && isAccepted,
   }
 }
 
@@ -115,12 +136,3 @@ const isFilled = (value: unknown) => typeof value === 'string' && value !== ''
 const canMatch = (value: unknown) => ['string', 'number', 'boolean'].includes(typeof value)
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
-
-/** The server uses RE2, whose patterns JavaScript understands, apart from rare ones. The whole text must match. */
-function matchesPattern(pattern: string, text: string): boolean {
-  try {
-    return new RegExp(`^(?:${pattern})$`, 'u').test(text)
-  } catch {
-    return false
-  }
-}

@@ -5,6 +5,7 @@ import { Badge } from '../../ui/badge.tsx'
 import { serverUrl } from '../../ui/code-block.tsx'
 import { TextArea } from '../../ui/field.tsx'
 import { Table } from '../../ui/table.tsx'
+import type { ClaimResult } from './token-match.ts'
 import { claimsOf, compareClaims, ownAudiencesOf } from './token-match.ts'
 
 export function TokenTester({ identity }: { identity: IdentityJson }) {
@@ -13,7 +14,7 @@ export function TokenTester({ identity }: { identity: IdentityJson }) {
   const { issuer = serverUrl() } = document.documentElement.dataset
   const ownAudiences = ownAudiencesOf(issuer, serverUrl())
   const results = claims ? compareClaims(identity, claims, ownAudiences, Date.now()) : []
-  const isMatch = results.every(({ matches }) => matches)
+  const summary = summaryOf(results)
   return (
     <>
       <TextArea
@@ -31,7 +32,7 @@ export function TokenTester({ identity }: { identity: IdentityJson }) {
       <div aria-live="polite">
         {claims && (
           <p>
-            <Badge tone={isMatch ? 'good' : 'bad'}>{isMatch ? 'Matches' : 'Does not match'}</Badge>
+            <Badge tone={toneOf(summary)}>{summaryText(summary)}</Badge>
           </p>
         )}
         {claims && (
@@ -44,13 +45,21 @@ export function TokenTester({ identity }: { identity: IdentityJson }) {
             columns={[
               {
                 title: 'Claim',
-                cell: ({ claim, matches }) => <Badge tone={matches ? 'good' : 'bad'}>{claim}</Badge>,
+                cell: ({ claim, matches }) => <Badge tone={toneOf(matches)}>{claim}</Badge>,
               },
               {
-                title: 'In the token',
+                title: 'Value',
                 cell: ({ actual }) => <span class="wrap">{actual || '(missing)'}</span>,
               },
-              { title: 'Expected', cell: ({ expected }) => <span class="wrap">{expected}</span> },
+              {
+                title: 'Expected',
+                cell: ({ expected, matches }) => (
+                  <span class="wrap">
+                    {expected}
+                    {matches === undefined && ' (cannot be checked here)'}
+                  </span>
+                ),
+              },
             ]}
           />
         )}
@@ -58,3 +67,15 @@ export function TokenTester({ identity }: { identity: IdentityJson }) {
     </>
   )
 }
+
+/** Undefined if nothing contradicts, but a pattern cannot be checked in the browser. */
+function summaryOf(results: readonly ClaimResult[]): boolean | undefined {
+  if (results.some(({ matches }) => matches === false)) return false
+  return results.every(({ matches }) => matches) ? true : undefined
+}
+
+const toneOf = (matches: boolean | undefined) =>
+  matches === undefined ? 'neutral' : matches ? 'good' : 'bad'
+
+const summaryText = (matches: boolean | undefined) =>
+  matches === undefined ? 'Cannot be checked here' : matches ? 'Matches' : 'Does not match'
