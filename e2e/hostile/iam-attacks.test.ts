@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { JsonObject } from '@bufbuild/protobuf'
+import { AuditEntriesService } from '@stemma/api/gen/platform/audit/v2beta1/audit_entry_pb.ts'
 import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
@@ -27,6 +28,7 @@ const { createRoleBinding, listRoleBindings, getRoleBinding } = RoleBindingsServ
 const { createIdentityProvider, updateIdentityProvider } = IdentityProvidersService.method
 const { createAccountAssociation } = AccountAssociationsService.method
 const { createRole, updateRole } = RolesService.method
+const { getAuditEntry, listAuditEntries } = AuditEntriesService.method
 const { exchange } = SecurityTokenService.method
 const { createGroup, deleteGroup, requestGroupAccess, listGroups } = GroupsService.method
 
@@ -179,6 +181,36 @@ examples('attacks on IAM', {
     const uid = await make(stage, createIdentity, { parent: stage.owner.organization, identity })
     const { claimMatch: stored } = (await stage.succeed(getIdentity, { uid })) as { claimMatch: JsonObject }
     assert.deepEqual(Object.entries(stored.claims as JsonObject), Object.entries(claims))
+  },
+
+  async 'changes of map keys such as __proto__ are in the audit log'(stage) {
+    const identity = { name: 'odd', claimMatch: { ...claimMatch, claims: { kept: 'k' } } }
+    const uid = await make(stage, createIdentity, { parent: stage.owner.organization, identity })
+    const claims = JSON.parse('{"kept":"k","__proto__":"x","constructor":"y","toString":"z"}')
+    for (const changed of [claims, { kept: 'k' }])
+      await stage.succeed(updateIdentity, { identity: { uid, claimMatch: { claims: changed } } })
+    const list = await stage.succeed(listAuditEntries, { resource: uid, action: 'updated', orderBy: 'time' })
+    const entries = list.entries as {
+      uid: string
+      changes: { path: string; before?: string; after?: string }[]
+    }[]
+    assert.deepEqual(
+      entries.map(({ changes }) => changes.map(({ path, before, after }) => [path, before, after]).sort()),
+      [
+        [
+          ['claimMatch.claims.__proto__', undefined, 'x'],
+          ['claimMatch.claims.constructor', undefined, 'y'],
+          ['claimMatch.claims.toString', undefined, 'z'],
+        ],
+        [
+          ['claimMatch.claims.__proto__', 'x', undefined],
+          ['claimMatch.claims.constructor', 'y', undefined],
+          ['claimMatch.claims.toString', 'z', undefined],
+        ],
+      ],
+    )
+    for (const entry of entries)
+      assert.deepEqual(await stage.succeed(getAuditEntry, { uid: entry.uid }), entry)
   },
 })
 

@@ -29,12 +29,16 @@ export function changesBetween(before: JsonObject, after: JsonObject): Change[] 
 function compare(path: string, before: JsonObject, after: JsonObject, changes: Change[]): void {
   for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
     if (changes.length >= maxChanges) return
-    const [from, to] = [before[name], after[name]]
+    const [from, to] = [ownValue(before, name), ownValue(after, name)]
     const at = path === '' ? name : `${path}.${name}`
     if (isObject(from) && isObject(to)) compare(at, from, to, changes)
     else if (!isSame(from, to)) changes.push(changeOf(at, from, to))
   }
 }
+
+/** Keys of maps are chosen by callers, and every object inherits values under keys such as `constructor`. */
+const ownValue = (object: JsonObject, name: string): JsonValue | undefined =>
+  Object.hasOwn(object, name) ? object[name] : undefined
 
 function changeOf(path: string, before: JsonValue | undefined, after: JsonValue | undefined): Change {
   if (isLong(before) || isLong(after)) return { path, truncated: true }
