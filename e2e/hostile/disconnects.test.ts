@@ -15,13 +15,14 @@ import { captureLog } from '../server/captured-log.ts'
 type Line = { level: number; method?: string; code?: string; msg: string }
 
 const warningLevel = 40
+const maxCalls = 3
 
 onEachStore('a client that disconnects in the middle of a body', (engine) => {
   let platform: Platform
   let captured: CapturedLog
   before(async () => {
     captured = captureLog('info')
-    platform = await startPlatform(engine, [], {}, captured.log)
+    platform = await startPlatform(engine, ['--max-calls-per-caller', String(maxCalls)], {}, captured.log)
   })
   beforeEach(() => void captured.written.splice(0))
   after(() => platform.stop())
@@ -85,6 +86,35 @@ onEachStore('a client that disconnects in the middle of a body', (engine) => {
         )
         client.close()
       }
+    })
+  }
+
+  for (const [path, method] of [
+    ['/iam/v2beta1/groups', 'CreateGroup'],
+    ['/access/v1/evaluation', 'CheckAccess'],
+  ] as const) {
+    test(`leaves no running call behind if it disconnects during authentication: POST ${path}`, async () => {
+      const { identity, organization } = platform.owner
+      for (let times = 0; times < 10 * maxCalls; times++) {
+        captured.written.splice(0)
+        const client = await rawClient(platform.app.port)
+        client.send(
+          [
+            `POST ${path}${method === 'CreateGroup' ? `/${organization}` : ''} HTTP/1.1`,
+            'Host: stemma.test',
+            // A new token: tokens that the server has verified before cause no delay.
+            `Authorization: Bearer ${await platform.tokenOf(identity)}`,
+            'Content-Type: application/json',
+            'Content-Length: 100',
+            '',
+            '{"name": "a',
+          ].join('\r\n'),
+        )
+        client.close()
+        assert.equal(await loggedCode(method), 'CANCELLED')
+      }
+      const headers = { authorization: `Bearer ${platform.owner.token}` }
+      assert.equal((await fetch(`${platform.url}/iam/v2beta1/groups`, { headers })).status, 200)
     })
   }
 

@@ -30,6 +30,8 @@ const unsupported = () => malformed('the body must be JSON, sent with Content-Ty
 
 export async function readText(request: IncomingMessage, response: ServerResponse): Promise<string> {
   if (request.readableEnded) return ''
+  // A destroyed request emits no further events, not even for bytes that have arrived.
+  if (request.destroyed) throw cancelled()
   requireNoContentEncoding(request)
   if (announcedBytes(request) > maxBodyBytes) throw oversized()
   if (awaitsContinue(request)) sendContinue(request, response)
@@ -50,9 +52,7 @@ export async function readText(request: IncomingMessage, response: ServerRespons
     })
     // While a body is read, the only possible error is that the client has closed the connection.
     request.on('error', () => reject(cancelled()))
-    request.on('close', () => {
-      if (!request.complete) reject(cancelled())
-    })
+    request.on('close', () => reject(cancelled()))
   })
 }
 
