@@ -92,6 +92,29 @@ for (const isTls of [false, true]) {
       }
     })
 
+    test('start one after the other, even if a packet ends inside the blank line after a head', async () => {
+      const { door, releases } = await openWaitingDoor(isTls)
+      const client = await connect(door, isTls)
+      let answered = 0
+      const answerNext = async () => {
+        while (releases.length === answered) await settle(door, isTls)
+        await settle(door, isTls)
+        assert.equal(releases.length, answered + 1)
+        releases[answered++]?.()
+        assert.equal((await client.response()).status, 200)
+      }
+      client.send(get(groups).repeat(2))
+      for (let times = 0; times < 2; times++) await answerNext()
+      const request = post(`{"name":${' '.repeat(5000)}\r\n\r\n"a"}`)
+      const headEnd = request.indexOf('{')
+      for (const cut of [1, 2, 3]) {
+        client.send(request.slice(0, headEnd - cut))
+        await settle(door, isTls)
+        client.send(request.slice(headEnd - cut) + get(groups).repeat(20))
+        for (let times = 0; times < 21; times++) await answerNext()
+      }
+    })
+
     test('keep their bodies, wherever the bytes are split into packets', async () => {
       const bodies = ['{"name":"a"}', '{\r\n\r\n"name"\r\n\r\n:\r\n\r\n"b"}', `{"name":"${'c'.repeat(500)}"}`]
       const bytes = [

@@ -11,6 +11,8 @@ import type { PacedTurns } from './paced-turns.ts'
 
 /** Ends the head of every request. A chunked body ends with it, too. */
 const blankLine = '\r\n\r\n'
+const carriageReturn = 13
+const lineFeed = 10
 
 /**
  * The end of a chunked body is not known in advance, so a slice of it ends after this many blank lines. If the body
@@ -87,7 +89,9 @@ function openCutter(state: ConnectionState) {
     nextSize(bytes: Buffer): number {
       responseBefore = state.latestResponse
       const isInBody = responseBefore !== undefined && !responseBefore.req.complete
-      const end = endOfBlankLine(bytes, isInBody ? blankLinesPerSlice : 1)
+      const end = isInBody
+        ? endOfBlankLine(bytes, blankLinesPerSlice)
+        : (endOfLeadingBreak(bytes) ?? endOfBlankLine(bytes, 1))
       sliceEndsAfterHead = !isInBody && end !== undefined
       const size =
         isInBody && unparsedBodyBytes > 0 ? Math.min(unparsedBodyBytes, bytes.length) : (end ?? bytes.length)
@@ -101,6 +105,15 @@ function openCutter(state: ConnectionState) {
         : 0
     },
   }
+}
+
+/**
+ * The index after a line break at the start; undefined if there is none. It may be the rest of the blank line after a
+ * head, if a read has ended inside that line, so the bytes that follow may belong to a body.
+ */
+function endOfLeadingBreak(bytes: Buffer): number | undefined {
+  if (bytes[0] === lineFeed) return 1
+  return bytes[0] === carriageReturn && bytes[1] === lineFeed ? 2 : undefined
 }
 
 /** The index after the nth blank line; undefined if there are fewer. */
