@@ -120,6 +120,14 @@ describe('penalties', () => {
     assert.ok(admit('192.1.3.100').isStarted)
   })
 
+  test('apply to a whole network even if it has more abusive addresses than are remembered', () => {
+    const { penalties, admit } = open()
+    for (let at = 0; at < 12_000; at++) {
+      penalties.add(`192.0.${at >> 8}.${at & 255}`)
+      if (at >= 64) assert.ok(!admit('192.0.255.255').isStarted, `after ${at} addresses`)
+    }
+  })
+
   test('do not apply to a network of which one address is abusive many times', () => {
     const { penalties, admit } = open()
     for (let times = 0; times < 100; times++) penalties.add('192.0.2.1')

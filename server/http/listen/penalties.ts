@@ -92,7 +92,9 @@ export function openPenalties({ mayPenalize, durationMs, pauseMs, now }: Penalty
       const time = now()
       const isFirstAbuse = (penalties.get(networks[2])?.until ?? time) <= time
       for (const [at, network] of networks.entries()) {
-        const penalty = penalties.getOrMake(network, noPenalty)
+        const penalty = penalties.get(network) ?? noPenalty()
+        // Makes an existing entry the newest: otherwise a wide network would be forgotten before the networks in it.
+        penalties.set(network, penalty)
         if (time > Math.max(penalty.latest + durationMs, penalty.until)) penalty.abusive = 0
         if (isFirstAbuse) {
           penalty.abusive++
