@@ -1,6 +1,6 @@
 // Composes the whole server: the doors, and everything behind them (core.ts).
 import { randomUUID } from 'node:crypto'
-import { codeName } from './aip/code.ts'
+import { Code, codeName } from './aip/code.ts'
 import { keySetPath } from './auth/keys/key-set-path.ts'
 import { maintainKeys, recordRotation } from './auth/keys/rotation.ts'
 import { makeSetUpLink } from './auth/login/set-up/set-up-link.ts'
@@ -21,13 +21,13 @@ import { openAuthzen } from './http/authzen/door.ts'
 import { metadataPath } from './http/authzen/metadata.ts'
 import { clientAddress, proxyTest } from './http/client-address.ts'
 import { continueIfAwaited } from './http/dispatch.ts'
-import type { DoorOptions, OnRejected } from './http/door.ts'
+import type { OnRejected } from './http/door.ts'
 import type { Doors } from './http/doors.ts'
 import { openDoors } from './http/doors.ts'
 import { allowLongBody } from './http/listen/long-bodies.ts'
 import type { MetricsListener } from './http/metrics-listener.ts'
 import { listenForMetrics } from './http/metrics-listener.ts'
-import type { PlainPaths } from './http/plain-paths.ts'
+import type { PlainOptions, PlainPaths } from './http/plain-paths.ts'
 import { prefersHtml } from './http/prefers-html.ts'
 import { metricsPath, probePaths } from './http/probes.ts'
 import { openRequestIds } from './http/request-id.ts'
@@ -255,7 +255,7 @@ const servicesOf = (endpoints: readonly Endpoint[]) =>
 /** Undefined if the main port serves /metrics. */
 async function openMetrics(
   { metricsPort, hosts }: Config,
-  options: Pick<DoorOptions, 'requestIds' | 'isHttps'>,
+  options: PlainOptions,
   paths: PlainPaths,
 ): Promise<MetricsListener | undefined> {
   return metricsPort === undefined
@@ -267,7 +267,8 @@ async function openMetrics(
 function doorOptionsOf(config: Config, log: Log, refusals: RefusalLog) {
   const { errorDomain, baseUrl, corsOrigins, vendorPrefixes, port, hosts, tls, maxConnections } = config
   const onRejected: OnRejected = (requestId, error, address) => {
-    if (refusals.admit(address, codeName(error.code)))
+    if (error.code === Code.INTERNAL) log.error({ requestId, err: error.cause ?? error }, 'request failed')
+    else if (refusals.admit(address, codeName(error.code)))
       log.info({ requestId, reason: error.message }, 'request rejected')
   }
   return {

@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { Writable } from 'node:stream'
 import { after, before, test } from 'node:test'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { Registry } from 'prom-client'
 import type { App } from '../../server/app.ts'
 import { startApp } from '../../server/app.ts'
 import { mintToken } from '../../server/auth/tokens/mint.ts'
@@ -20,6 +21,8 @@ import { rawClient } from '../../server/testing/raw-http.ts'
 import { onEachStore, temporaryStore } from '../../server/testing/stores.ts'
 
 const { createGroup, getGroup, listGroups } = GroupsService.method
+
+const errorLevel = 50
 
 onEachStore('logs', (engine) => {
   let app: App
@@ -117,6 +120,18 @@ onEachStore('logs', (engine) => {
       assert.match(text, new RegExp(`^stemma_call_seconds_count\\{${labels}\\} [1-9]`, 'm'))
     }
     assert.match(text, /code="UNAUTHENTICATED"/)
+  })
+
+  test('an error in a path outside the contract is logged with its cause and hidden from the client', async (t) => {
+    written.length = 0
+    t.mock.method(Registry.prototype, 'metrics', () => Promise.reject(new Error('no numbers today')))
+    const answer = await fetch(`${url}/metrics`)
+    assert.equal(answer.status, 500)
+    assert.equal(await answer.text(), 'something went wrong on our side\n')
+    assert.deepEqual(
+      lines().map(({ level, requestId, err }) => [level, requestId, err?.message]),
+      [[errorLevel, answer.headers.get('x-request-id'), 'no numbers today']],
+    )
   })
 
   test('no token, header value or secret appears in logs or metrics', async () => {

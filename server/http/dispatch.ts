@@ -4,10 +4,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { StatusError } from '../aip/errors.ts'
 import type { MaybePromise } from '../wire/maybe-promise.ts'
 import { recover } from '../wire/maybe-promise.ts'
-import type { DoorOptions } from './door.ts'
 import { forwardedFor } from './door.ts'
 import { securityHeaders } from './headers.ts'
-import type { PlainPaths } from './plain-paths.ts'
+import type { PlainOptions, PlainPaths } from './plain-paths.ts'
 import { sendPlain } from './plain-paths.ts'
 import { contentEncodingFault, headFault } from './request-head.ts'
 import { awaitsContinue, sendContinue } from './rest/body.ts'
@@ -37,7 +36,7 @@ export type MountTarget = {
   headers: readonly string[]
 }
 
-export type DispatchOptions = Pick<DoorOptions, 'requestIds' | 'addressOf' | 'isHttps'> & {
+export type DispatchOptions = PlainOptions & {
   plainPaths: PlainPaths
   mounts: readonly Mount[]
   rest(request: IncomingMessage, response: ServerResponse, fault?: StatusError): unknown

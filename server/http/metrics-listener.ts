@@ -1,15 +1,14 @@
 // Serves /metrics on a port of its own, which clients of the API need not be able to reach.
 import type { Server } from 'node:http'
-import type { DoorOptions } from './door.ts'
 import { bindAll, portOf } from './listen/bind.ts'
 import { createServer } from './node-http.ts'
-import type { PlainPaths } from './plain-paths.ts'
+import type { PlainOptions, PlainPaths } from './plain-paths.ts'
 import { sendPlain, textResponse } from './plain-paths.ts'
 import { splitTarget } from './target.ts'
 
 export type MetricsListener = { port: number; close(): void }
 
-export type MetricsOptions = Pick<DoorOptions, 'requestIds' | 'isHttps'> & {
+export type MetricsOptions = PlainOptions & {
   port: number
   hosts: readonly string[]
 }

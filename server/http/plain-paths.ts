@@ -1,8 +1,10 @@
 // Paths outside the contract that answer GET with text.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { asStatusError } from '../aip/errors.ts'
 import type { MaybePromise } from '../wire/maybe-promise.ts'
 import { andThen, recover } from '../wire/maybe-promise.ts'
 import type { DoorOptions } from './door.ts'
+import { forwardedFor } from './door.ts'
 import type { HeaderOverrides } from './headers.ts'
 import { securityHeaders } from './headers.ts'
 
@@ -17,6 +19,8 @@ export type PlainResponse = HeaderOverrides & {
 export type MakeResponse = (query: string) => MaybePromise<PlainResponse>
 export type PlainPaths = Record<string, MakeResponse>
 
+export type PlainOptions = Pick<DoorOptions, 'requestIds' | 'addressOf' | 'isHttps' | 'onRejected'>
+
 export const textResponse = (status: number, body: string): PlainResponse => ({
   status,
   type: 'text/plain; charset=utf-8',
@@ -28,14 +32,23 @@ export function sendPlain(
   makeResponse: () => MaybePromise<PlainResponse>,
   request: IncomingMessage,
   response: ServerResponse,
-  options: Pick<DoorOptions, 'requestIds' | 'isHttps'>,
+  { requestIds, addressOf, isHttps, onRejected }: PlainOptions,
 ): MaybePromise<void> {
+  const requestId = requestIds.of(request.headers)
+  const send = (plain: PlainResponse, extraHeaders: readonly string[] = []) =>
+    write(plain, request, response, [
+      ...securityHeaders(isHttps, plain),
+      ...['x-request-id', requestId],
+      ...extraHeaders,
+    ])
   const isAllowed = request.method === 'GET' || request.method === 'HEAD'
-  if (!isAllowed) return write(notAllowed, request, response, options, allowHeader)
-  return andThen(
-    recover(makeResponse, () => failed),
-    (plain) => write(plain, request, response, options, []),
-  )
+  if (!isAllowed) return send(notAllowed, allowHeader)
+  const answered = recover(makeResponse, (thrown) => {
+    const address = addressOf(request.socket.remoteAddress, forwardedFor(request.headers))
+    onRejected(requestId, asStatusError(thrown), address)
+    return failed
+  })
+  return andThen(answered, (plain) => send(plain))
 }
 
 const notAllowed = textResponse(405, 'method not allowed\n')
@@ -46,18 +59,11 @@ function write(
   plain: PlainResponse,
   request: IncomingMessage,
   response: ServerResponse,
-  { requestIds, isHttps }: Pick<DoorOptions, 'requestIds' | 'isHttps'>,
-  extraHeaders: readonly string[],
+  headers: string[],
 ): void {
   if (response.destroyed) return
   const { status, type, body, etag } = plain
   const isUnchanged = etag !== undefined && matchesTag(request.headers['if-none-match'], etag)
-  const headers = [
-    ...securityHeaders(isHttps, plain),
-    'x-request-id',
-    requestIds.of(request.headers),
-    ...extraHeaders,
-  ]
   if (etag !== undefined) headers.push('etag', etag)
   if (!isUnchanged) headers.push('content-type', type, 'content-length', String(Buffer.byteLength(body)))
   response.writeHead(isUnchanged ? 304 : status, headers)

@@ -147,7 +147,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     onRequest: answerInTurn(
       turns,
       { addressOf, findCaller, knownNetworks },
-      dispatch({ plainPaths, mounts, rest, addressOf, requestIds, isHttps }),
+      dispatch({ plainPaths, mounts, rest, addressOf, requestIds, isHttps, onRejected }),
     ),
     onHttp2: grpc.acceptSocket,
   })
