@@ -44,7 +44,8 @@ export const followOverRest: Follow = (url, query, token) => {
   })
   sent.end()
   void ended.then(queue.close)
-  return { next: queue.next, ended, disconnect: () => void sent.destroy() }
+  // After an ordinary close, the server would not know that nobody reads until it sends something.
+  return { next: queue.next, ended, disconnect: () => void sent.socket?.resetAndDestroy() }
 }
 
 export const followOverGrpc: Follow = (url, query, token) => {

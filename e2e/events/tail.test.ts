@@ -14,6 +14,7 @@ import { sealAll } from '../../server/testing/sealed-events.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { ExampleContext } from '../contract/examples.ts'
 import { examples, make, violations } from '../contract/examples.ts'
+import { captureLog } from '../server/captured-log.ts'
 import { followOverGrpc, followOverRest } from './follow.ts'
 
 const { tailEvents } = EventsService.method
@@ -105,6 +106,9 @@ examples('a stream of events', {
   },
 })
 
+/** How many streams of a caller may run at a time. */
+const maxStreams = 10
+
 type Followed = { type: string; sequence: string; data: { body: { name: string } } }
 
 onEachStore('a stream that follows', (engine) => {
@@ -188,6 +192,29 @@ onEachStore('a stream that follows', (engine) => {
       await stream.next()
       assert.equal(await stream.ended, 'complete')
       await other.stop()
+    })
+
+    test(`frees its place when the client disconnects, with ${follow.name}`, async () => {
+      // Without events, this platform sends nothing that could fail.
+      const captured = captureLog('info')
+      const quiet = await startPlatform(engine, [], { tailHeartbeatMs: 3_600_000 }, captured.log)
+      const { organization: group, token } = quiet.owner
+      await sealAll(quiet.store)
+      const codes = () =>
+        captured.written
+          .flatMap((text) => text.trim().split('\n'))
+          .map((line): { method?: string; code?: string } => JSON.parse(line))
+          .flatMap(({ method, code }) => (method?.endsWith('.TailEvents') ? code : []))
+      const open = () => follow(quiet.url, { group, follow: true }, token)
+      const streams = Array.from({ length: maxStreams }, open)
+      for (const stream of streams) await stream.next()
+      for (const { disconnect } of streams) disconnect()
+      while (codes().length < maxStreams) await fetch(`${quiet.url}/healthz`)
+      assert.deepEqual(codes(), Array(maxStreams).fill('CANCELLED'))
+      const next = open()
+      assert.ok(await next.next())
+      next.disconnect()
+      await quiet.stop()
     })
 
     test(`ends without an error when the server stops, with ${follow.name}`, async () => {

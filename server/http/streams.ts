@@ -1,9 +1,10 @@
 // Responses that are streams. Each reply is written when the client has read the previous one, so
 // no replies collect in memory for a slow client. If the client disconnects, the call is aborted at
-// its next reply at the latest.
+// once, even if it is waiting for its next reply. A client of HTTP/1.1 that closes its side may still read, so it counts
+// as disconnected only when a reply cannot be sent to it.
 import type { StatusError } from '../aip/errors.ts'
 import { asStatusError, cancelled, deadlineExceeded, unavailable } from '../aip/errors.ts'
-import type { StreamCorridor } from '../wire/envelope.ts'
+import type { Corridor, StreamCorridor } from '../wire/envelope.ts'
 import type { Reply } from '../wire/reply.ts'
 
 /** The reader of a stream, implemented by each door. */
@@ -19,7 +20,7 @@ export type StreamClient = {
 
 export type Streams<E> = {
   /** Rejects if the call fails before the response begins. Later errors are sent to the client with `fail`. */
-  run(client: StreamClient, ...call: Parameters<StreamCorridor<E>>): Promise<void>
+  run(client: StreamClient, ...call: Parameters<Corridor<E>>): Promise<void>
   /** Aborts running and future streams because the server stops. */
   abortAll(): void
 }
@@ -30,13 +31,15 @@ export function openStreams<E>(corridor: StreamCorridor<E>, now: () => number): 
   const running = new Set<Abort>()
   let isStopping = false
 
-  async function run(client: StreamClient, ...call: Parameters<StreamCorridor<E>>): Promise<void> {
-    const replies = corridor(...call)
+  async function run(client: StreamClient, ...call: Parameters<Corridor<E>>): Promise<void> {
+    const aborting = new AbortController()
+    const replies = corridor(...call, aborting.signal)
     const deadline = now() + call[1].timeout
     let abortedWith: StatusError | undefined
     let stopWaiting = () => {}
     const abort: Abort = (error) => {
       abortedWith ??= error
+      aborting.abort(abortedWith)
       stopWaiting()
     }
     const write = (reply: Reply) =>

@@ -23,6 +23,8 @@ export type Call<Request extends Message = Message> = {
   authorization: string | undefined
   /** The If-Match header: the version of the resource that the caller has read. */
   ifMatch: string | undefined
+  /** Aborted when the client of a stream has disconnected or the server stops. Undefined for other calls. */
+  signal?: AbortSignal | undefined
   /** Undefined if the caller sent no idempotency key, or if the call creates nothing. */
   sentKey: SentKey | undefined
 }

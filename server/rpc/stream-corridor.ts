@@ -31,7 +31,7 @@ export function openStreamCorridor({
 }: Omit<CorridorOptions, 'unsent'>): StreamCorridor<Endpoint> {
   const countStream = openStreamCounter()
   const demandOptions = { parseGrants, now, random, defaultLimits }
-  return async function* (endpoint, envelope, readRequest) {
+  return async function* (endpoint, envelope, readRequest, signal) {
     const started = clock()
     let deadline = deadlines.after(envelope.timeout)
     let caller: Caller | undefined
@@ -39,6 +39,7 @@ export function openStreamCorridor({
     let callerMeter: Meter | undefined
     let release = () => {}
     let stream: AsyncIterator<Reply> | undefined
+    const untilAborted = openAbort(signal)
     try {
       const costClass = limits.classOf(endpoint.method)
       const networkMeter = limits.arrive(costClass, envelope.address, started)
@@ -49,13 +50,13 @@ export function openStreamCorridor({
       if (!isOpen) callerMeter = limits.enter(costClass, caller.identity, networkMeter, started)
       const request = await readRequest()
       const demand = demandOf(endpoint.method, request, caller, envelope, demandOptions)
-      const call = callOf(endpoint.method, request, demand, deadline, envelope)
+      const call = { ...callOf(endpoint.method, request, demand, deadline, envelope), signal }
       if (isOpen && call.demand.fault) throw call.demand.fault
       release = countStream(caller)
       // Doors pass only methods with a stream to this corridor.
       stream = (endpoint.handler as StreamHandler)(call as Call<never>)[Symbol.asyncIterator]()
       const next = (replies: AsyncIterator<Reply>) =>
-        deadlines.enforce(replies.next(), Math.min(deadline, deadlines.after(maxReplyMs)))
+        deadlines.enforce(untilAborted(replies.next()), Math.min(deadline, deadlines.after(maxReplyMs)))
       let result = await next(stream).catch((thrown: unknown) => {
         const lane = thrown instanceof TooExpensive ? otherThreads?.lane : undefined
         if (!lane) throw thrown
@@ -79,6 +80,19 @@ export function openStreamCorridor({
       report(endpoint.method, envelope, caller, clock() - started, error)
     }
   }
+}
+
+/** Returns a function whose promise settles as the given one does, but rejects as soon as the signal is aborted. */
+function openAbort(signal: AbortSignal | undefined): <T>(promise: Promise<T>) => Promise<T> {
+  let onAbort = () => {}
+  // One listener for the whole stream, because a stream can have very many replies.
+  signal?.addEventListener('abort', () => onAbort())
+  return (promise) =>
+    new Promise((resolve, reject) => {
+      onAbort = () => reject(signal?.reason)
+      if (signal?.aborted) onAbort()
+      promise.then(resolve, reject)
+    })
 }
 
 /**

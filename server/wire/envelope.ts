@@ -37,8 +37,9 @@ export type Corridor<Endpoint> = (
 
 /**
  * Answers a call whose response is a stream, one reply each time the door asks for the next. The door ends the
- * generator with `return` when the client has read enough, and with `throw` when the connection fails.
+ * generator with `return` when the client has read enough, and with `throw` when the connection fails. A generator that
+ * is making a reply cannot be ended in this way; if `signal` is aborted, it fails at once with the reason of the signal.
  */
 export type StreamCorridor<Endpoint> = (
-  ...call: Parameters<Corridor<Endpoint>>
+  ...call: [...Parameters<Corridor<Endpoint>>, signal?: AbortSignal]
 ) => AsyncGenerator<Reply, void, void>

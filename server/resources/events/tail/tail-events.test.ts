@@ -45,4 +45,18 @@ onEachStore('a stream of events', (engine) => {
       assert.equal(deadline - now, 1000)
     }
   })
+
+  test('reads nothing more after the call was aborted', async () => {
+    const aborting = new AbortController()
+    let waits = 0
+    const tail = {
+      ...{ toJson: () => undefined, isClosed: () => false, heartbeatMs: 15_000, now: () => 0 },
+      async wait() {
+        if (++waits === 3) aborting.abort()
+      },
+    }
+    const call = { ...callUntil(1e9), signal: aborting.signal }
+    for await (const _ of tailEvents({ store: platform.store, tail }, call));
+    assert.equal(waits, 3)
+  })
 })

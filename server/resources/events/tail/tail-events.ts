@@ -75,6 +75,7 @@ export async function* tailEvents(
     if (isComplete) await tail.wait(remainingMs)
     // The embedded store answers synchronously; this lets other calls run.
     else await nextTurn()
+    if (call.signal?.aborted) return
   }
 }
 
