@@ -300,6 +300,22 @@ onEachStore('a call that only validates', (engine) => {
     const misplaced = await send('POST', create, { name: 'new', validateOnly: true })
     assert.equal(misplaced.status, 400)
     assert.match(misplaced.body, /validateOnly.*must be in the query/)
+    const identity = {
+      name: 'new',
+      claimMatch: { issuer: 'https://a.test', subject: 'a', validateOnly: true },
+    }
+    const misplacedInside = await send('POST', `/iam/v2beta1/identities/${here}`, identity)
+    assert.equal(misplacedInside.status, 400)
+    assert.match(misplacedInside.body, /claimMatch\.validateOnly.*must be in the query/)
+    const roleBinding = {
+      identityUid: platform.owner.identity,
+      roleUid: builtInRole('viewer').uid,
+      validateOnly: true,
+    }
+    const batch = { parent: here, requests: [{ roleBinding }] }
+    const misplacedInBatch = await send('POST', '/iam/v2beta1/roleBindings:batchCreate', batch)
+    assert.equal(misplacedInBatch.status, 400, misplacedInBatch.body)
+    assert.match(misplacedInBatch.body, /requests\[0\]\.roleBinding\.validateOnly.*is not a field/)
     const v1 = `/iam/v1/groups/${here}`
     assert.equal((await send('POST', `${v1}?validateOnly=true`, { name: 'new' })).status, 400)
     assert.equal((await send('PUT', v1, { name: 'new', validate_only: true })).status, 400)
@@ -309,6 +325,10 @@ onEachStore('a call that only validates', (engine) => {
     const nested = { ...company, identityMetadata: { company: 'x', validateOnly: true } }
     assert.equal((await send('PATCH', metadata, nested)).status, 400)
     assert.deepEqual(differences(contents, await contentsOf(platform)), [])
+    // The keys of a map are data.
+    const claims = { validateOnly: 'true' }
+    const data = { name: 'new', claimMatch: { issuer: 'https://a.test', subject: 'a', claims } }
+    assert.equal((await send('POST', `/iam/v2beta1/identities/${here}`, data)).status, 200)
     const created = await doors[1].call(Groups.method.create, { parent: here, group: { name: 'new' } }, token)
     assert.ok(created.body)
   })

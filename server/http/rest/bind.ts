@@ -51,8 +51,8 @@ export function bindRequest(match: Match, query: string, body: string): Message 
   return request.message
 }
 
-/** A call that ignored this parameter would write, although its caller expects that it does not. */
-const meansValidateOnly = (name: string) => name.replaceAll('_', '').toLowerCase() === 'validateonly'
+/** Anywhere in a request: a call that ignored it would write, although its caller expects that it does not. */
+const meansValidateOnly = (path: string) => /(?:^|\.)validateonly$/i.test(path.replaceAll('_', ''))
 
 function refuseValidateOnly(path: string): void {
   if (meansValidateOnly(path))
@@ -111,7 +111,11 @@ function readResource(
   const field = findField(request.desc, body)
   const onProtoName = () => markProtoNames(spelling)
   if (field?.fieldKind === 'list') {
-    readJson(request, { [field.jsonName]: json }, { ...ignoreAll, onProtoName })
+    readJson(
+      request,
+      { [field.jsonName]: json },
+      { ...ignoreAll, onProtoName, onUnknown: refuseValidateOnly },
+    )
     return
   }
   if (!field || !isBranch(field)) throw new Error(`${request.desc.typeName} has no message field ${body}`)
@@ -139,7 +143,7 @@ function readUpdate(request: ReflectMessage, json: JsonValue, spelling: CallerSp
     onProtoName: () => markProtoNames(spelling),
     onPath: (path) => paths.push(path),
     onUnknown(path) {
-      if (meansValidateOnly(path.split('.').at(-1) ?? ''))
+      if (meansValidateOnly(path))
         throw invalidField(path, 'is not a field here; the request has the field validate_only')
       unknown.push(path)
     },
