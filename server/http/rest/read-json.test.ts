@@ -6,6 +6,8 @@ import { create, toJson } from '@bufbuild/protobuf'
 import { reflect } from '@bufbuild/protobuf/reflect'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { RoleSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import { RepoSchema } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
+import { AdvisorySchema } from '@stemma/api/gen/platform/vulnerabilities/v1/advisory_pb.ts'
 import fc from 'fast-check'
 import { StatusError } from '../../aip/errors.ts'
 import { declareMessages } from '../../testing/declared-messages.ts'
@@ -386,4 +388,20 @@ test('any JSON is either read or rejected with a StatusError', () => {
     }),
     { numRuns: 2000 },
   )
+})
+
+test('reports keys in proto spelling, but not those in camelCase of a field with another JSON name', () => {
+  const isReported = (text: string, desc: DescMessage) => {
+    let reports = 0
+    const options = { ...ignoreAll, onProtoName: () => void reports++ }
+    readJson(reflect(desc, create(desc)), JSON.parse(text), options)
+    return reports > 0
+  }
+  assert.equal(isReported('{"claim_match":{}}', IdentitySchema), true)
+  assert.equal(isReported('{"claimMatch":{}}', IdentitySchema), false)
+  for (const name of ['syncConfig', 'sync_config'])
+    assert.equal(isReported(`{"${name}":{}}`, RepoSchema), false, name)
+  assert.equal(isReported('{"legacy_advisory_id":"a"}', AdvisorySchema), true)
+  for (const name of ['legacyAdvisoryId', 'legacyAdvisoryID'])
+    assert.equal(isReported(`{"${name}":"a"}`, AdvisorySchema), false, name)
 })

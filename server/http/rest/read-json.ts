@@ -48,7 +48,7 @@ function valuesByField(desc: DescMessage, json: JsonObject, { onProtoName }: Rea
     const field = findField(desc, key)
     if (field) {
       values.set(field, value)
-      if (key !== field.jsonName) onProtoName()
+      if (key === field.name && key !== field.jsonName) onProtoName()
     } else unknownKeys.push(printable(key))
   }
   return { values, unknownKeys }
