@@ -143,7 +143,7 @@ describe('the settings of an organization in the console', {
     await page.goto(stage.at(`${paths.identityProvider(organization, provider)}?dialog=edit`))
     await page.getByLabel('Issuer').fill('https://login.example.com')
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Must be sent again if the issuer changes.').waitFor()
+    await page.getByText('Must be sent again if the issuer changes.', { exact: true }).waitFor()
     assert.equal(stage.problems.splice(0).filter((text) => !text.includes('status of 400')).length, 0)
   })
 
