@@ -5,6 +5,12 @@ import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
+import { openBudget } from '../../server/scim/budget.ts'
+import { parseFilter } from '../../server/scim/filter/parse.ts'
+import { maxComparedByList } from '../../server/scim/limits.ts'
+import { findPage } from '../../server/scim/list.ts'
+import { listQueryOf } from '../../server/scim/list-query.ts'
+import { storedUsers } from '../../server/scim/users/stored-users.ts'
 import { addMembers } from '../../server/store/external-groups.ts'
 import type { Sql } from '../../server/store/sql.ts'
 import { bulkInsert, raw, sql } from '../../server/store/sql.ts'
@@ -21,6 +27,10 @@ const patchOf = (...Operations: unknown[]) => ({
   schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
   Operations,
 })
+
+/** A filter that no value matches. */
+const termsOf = (attribute: string, count: number) =>
+  Array.from({ length: count }, (_, at) => `${attribute} co "A${at}"`).join(' or ')
 
 onEachStore('an attacker of SCIM', (engine) => {
   let platform: Platform
@@ -137,6 +147,67 @@ onEachStore('an attacker of SCIM', (engine) => {
     const operations = Array.from({ length: 201 }, () => ({ op: 'remove', path: 'externalId' }))
     const { detail } = await acme.expect(400, 'PATCH', `/Groups/${id}`, patchOf(...operations))
     assert.match(String(detail), /at most 200 operations/)
+  })
+
+  test('cannot make the server evaluate long filters for many values, in many operations', async () => {
+    const emails = Array.from({ length: 100 }, (_, at) => ({
+      ...{ value: `${at}${'x'.repeat(570)}`, type: at < 99 ? 'home' : 'work' },
+    }))
+    const user = await acme.expect(201, 'POST', '/Users', { userName: 'many values', emails })
+    const path = `emails[${termsOf('value', 49)} or type eq "work"].type`
+    const operations = Array(200).fill({ op: 'replace', path, value: 'work' })
+    const { scimType } = await acme.expect(400, 'PATCH', `/Users/${user.id}`, patchOf(...operations))
+    assert.equal(scimType, 'tooMany')
+    assert.deepEqual(await acme.expect(200, 'GET', `/Users/${user.id}`), user)
+    await acme.expect(200, 'PATCH', `/Users/${user.id}`, patchOf(operations[0]))
+    await acme.expect(204, 'DELETE', `/Users/${user.id}`)
+  })
+
+  test('cannot make the server evaluate a long filter for many large resources', async () => {
+    const large = await addScimProvider(platform, await platform.addOrganization('large-resources'))
+    const emails = Array.from({ length: 100 }, (_, at) => ({ value: `${at}${'x'.repeat(570)}` }))
+    const json = JSON.stringify({ userName: 'large', emails })
+    await platform.store.write(function* () {
+      yield bulkInsert(
+        raw(
+          'insert into scim_users (uid, provider, user_name, is_active, create_time, update_time, version, json)',
+        ),
+        Array.from({ length: 40 }, (_, at) => [
+          ...[`${large.uid}/${String(at).padStart(16, '0')}`, large.uid, `u${at}`, 1, 1, 1, 1, json],
+        ]),
+      )
+    })
+    const filter = termsOf('emails', 50)
+    for (const [method, path, body] of [
+      ['GET', `/Users?filter=${encodeURIComponent(filter)}`],
+      ['POST', '/.search', { filter }],
+    ] as const)
+      assert.equal((await large.expect(400, method, path, body)).scimType, 'tooMany')
+    // A shorter filter is evaluated, and other calls are answered in between.
+    const budget = openBudget(maxComparedByList, '')
+    let [inTurn, most, isDone] = [0, 0, false]
+    const beginTurn = () => {
+      inTurn = 0
+      if (!isDone) setImmediate(beginTurn)
+    }
+    beginTurn()
+    const { total } = await findPage(
+      { store: platform.store, provider: large.uid, base: '' },
+      storedUsers,
+      { ...listQueryOf(new URLSearchParams()), filter: parseFilter(termsOf('emails', 20)) },
+      {
+        ...budget,
+        spend(characters) {
+          budget.spend(characters)
+          inTurn += characters
+          most = Math.max(most, inTurn)
+        },
+      },
+    )
+    isDone = true
+    assert.equal(total, 0)
+    // A turn ends with the resource that exceeds its million of characters.
+    assert.ok(most > 1_000_000 && most < 1_000_000 + 20 * json.length, `${most} characters in one turn`)
   })
 
   test('cannot make the server hold large resources: lists read 32 MiB at most, and pages end at 4 MiB', async () => {

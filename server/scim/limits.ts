@@ -30,8 +30,10 @@ export const maxFilterLength = 2000
 export const maxFilterDepth = 10
 /** Comparisons in a filter. */
 export const maxFilterTerms = 50
-/** Operations of a PATCH. Each may evaluate a filter for `maxValues` values. */
 export const maxOperations = 200
+/** Characters that the operations of a PATCH, in one transaction, or the filter of a list may compare (budget.ts). */
+export const maxComparedByPatch = 10_000_000
+export const maxComparedByList = 100_000_000
 /** Names in `attributes` and `excludedAttributes`. */
 export const maxAttributeNames = 100
 /** Resources, and characters of their JSON, that a filter or an order without an index may read. */

@@ -1,8 +1,10 @@
 // Responses with resources: single ones and lists.
+import { openBudget } from './budget.ts'
 import { ScimError } from './errors.ts'
 import { testOf } from './filter/evaluate.ts'
+import { maxComparedByList } from './limits.ts'
 import type { ListContext } from './list.ts'
-import { findPage } from './list.ts'
+import { findPage, listAdvice } from './list.ts'
 import type { ListQuery } from './list-query.ts'
 import { withReferences } from './references.ts'
 import type { ScimDependencies, ScimRequest, ScimResponse } from './request.ts'
@@ -37,12 +39,13 @@ export async function listResponse(
   query: ListQuery,
 ): Promise<ScimResponse> {
   const context = { store, provider, base }
+  const budget = openBudget(maxComparedByList, listAdvice)
   const resources: Resource[] = []
   let [total, count] = [0, query.count]
   const fitting = searched.filter(({ stored }) => hasAttributesOf(stored.type, query))
   for (const { stored } of fitting.length > 0 ? fitting : searched) {
     const startIndex = Math.max(1, query.startIndex - total)
-    const matches = await findPage(context, stored, { ...query, startIndex, count })
+    const matches = await findPage(context, stored, { ...query, startIndex, count }, budget)
     total += matches.total
     const shown = await show(context, stored, matches.page, query.selection)
     resources.push(...shown)

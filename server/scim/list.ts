@@ -3,6 +3,7 @@
 import type { Store } from '../store/db.ts'
 import type { Row, Sql } from '../store/sql.ts'
 import { among, join, raw, sql } from '../store/sql.ts'
+import type { Budget } from './budget.ts'
 import { badRequest } from './errors.ts'
 import type { Equality } from './filter/equalities.ts'
 import { countMentions, equalitiesOf, isPathOf, isValueOf } from './filter/equalities.ts'
@@ -22,7 +23,12 @@ export type Matches = { total: number; page: Stored[] }
 const rowsPerRead = 50
 
 /** The resources of one page, without references, and how many match on all pages. */
-export async function findPage(context: ListContext, stored: StoredType, query: ListQuery): Promise<Matches> {
+export async function findPage(
+  context: ListContext,
+  stored: StoredType,
+  query: ListQuery,
+  budget: Budget,
+): Promise<Matches> {
   const { filter, order, startIndex, count } = query
   if (!filter && !order) return readPage(context, stored, startIndex - 1, count)
   const equalities = equalitiesOf(filter)
@@ -34,7 +40,8 @@ export async function findPage(context: ListContext, stored: StoredType, query: 
   for await (const rows of candidates(context, stored, conditionOf(context, stored, equalities)))
     for (const row of rows) {
       const shown = { ...represent(stored.type, context.base, row), ...references }
-      if (!test || test(shown)) matches.push({ uid: row.uid, key: sorting?.keyOf(shown) })
+      if (!test || test(shown, budget)) matches.push({ uid: row.uid, key: sorting?.keyOf(shown) })
+      await budget.yieldIfDue()
     }
   if (sorting) matches.sort((a, b) => sorting.compare(a.key, b.key))
   const uids = matches.slice(startIndex - 1, startIndex - 1 + count).map(({ uid }) => uid)
@@ -129,8 +136,11 @@ async function* candidates(
   }
 }
 
+/** How clients avoid expensive lists. */
+export const listAdvice = 'filter by userName, externalId or displayName with eq'
+
 const tooMuchToScan = () =>
   badRequest(
     'tooMany',
-    `the list would read more than ${maxScannedResources} resources or ${maxScannedLength / 2 ** 20} MiB; filter by userName, externalId or displayName with eq`,
+    `the list would read more than ${maxScannedResources} resources or ${maxScannedLength / 2 ** 20} MiB; ${listAdvice}`,
   )

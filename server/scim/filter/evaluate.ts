@@ -1,4 +1,5 @@
 // Evaluates filters. Names of attributes are resolved first, so that an unknown one is an error and not an empty list.
+import type { Budget } from '../budget.ts'
 import { badRequest, shortened } from '../errors.ts'
 import type { Attribute } from '../schema/attribute.ts'
 import { findAttribute } from '../schema/attribute.ts'
@@ -7,7 +8,8 @@ import { holderOf, resolvePath } from '../schema/schema.ts'
 import { compareValues } from './compare.ts'
 import type { Filter } from './parse.ts'
 
-export type Test = (resource: Resource) => boolean
+/** Spends the characters of all values that it compares. */
+export type Test = (resource: Resource, budget: Budget) => boolean
 
 type Found = { attribute: Attribute; valuesOf(holder: Resource): unknown[] }
 
@@ -23,9 +25,12 @@ type Scope = {
 export const testOf = (type: ResourceType, filter: Filter): Test => compile(filter, scopeOf(type))
 
 /** The test of a filter in brackets on single values of an attribute. */
-export function valueTestOf(attribute: Attribute, filter: Filter): (value: unknown) => boolean {
+export function valueTestOf(
+  attribute: Attribute,
+  filter: Filter,
+): (value: unknown, budget: Budget) => boolean {
   const test = compile(filter, scopeBelow(attribute))
-  return (value) => test(isObject(value) ? value : { value })
+  return (value, budget) => test(isObject(value) ? value : { value }, budget)
 }
 
 export const isObject = (value: unknown): value is Resource =>
@@ -75,31 +80,44 @@ function compile(filter: Filter, scope: Scope): Test {
   switch (filter.kind) {
     case 'and': {
       const tests = filter.parts.map((part) => compile(part, scope))
-      return (resource) => tests.every((test) => test(resource))
+      return (resource, budget) => tests.every((test) => test(resource, budget))
     }
     case 'or': {
       const tests = filter.parts.map((part) => compile(part, scope))
-      return (resource) => tests.some((test) => test(resource))
+      return (resource, budget) => tests.some((test) => test(resource, budget))
     }
     case 'not': {
       const test = compile(filter.part, scope)
-      return (resource) => !test(resource)
+      return (resource, budget) => !test(resource, budget)
     }
     case 'present': {
       const { valuesOf } = requireFound(scope.find(filter.path) ?? scope.findList(filter.path), filter.path)
-      return (resource) => valuesOf(resource).some((value) => value !== '')
+      return (resource, budget) => paidFor(valuesOf(resource), budget).some((value) => value !== '')
     }
     case 'value': {
       const { attribute, valuesOf } = requireFound(scope.findList(filter.path), filter.path)
       const test = valueTestOf(attribute, filter.part)
-      return (resource) => valuesOf(resource).some(test)
+      return (resource, budget) => valuesOf(resource).some((value) => test(value, budget))
     }
     case 'compare': {
       const { attribute, valuesOf } = requireFound(scope.find(filter.path), filter.path)
       const test = compareValues(attribute, filter.operator, filter.value)
-      return (resource) => test(valuesOf(resource))
+      return (resource, budget) => test(paidFor(valuesOf(resource), budget))
     }
   }
+}
+
+/** A comparison of a short value takes as long as that of this many characters. */
+const charactersPerValue = 16
+
+function paidFor(values: unknown[], budget: Budget): unknown[] {
+  const lengths = values.map((value) => (typeof value === 'string' ? value.length : 0))
+  const characters = lengths.reduce(
+    (total, length) => total + length + charactersPerValue,
+    charactersPerValue,
+  )
+  budget.spend(characters)
+  return values
 }
 
 function requireFound(found: Found | undefined, path: string): Found {

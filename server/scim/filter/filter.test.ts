@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { openBudget } from '../budget.ts'
 import { ScimError } from '../errors.ts'
 import { groupType } from '../schema/group.ts'
 import { userType } from '../schema/user.ts'
@@ -25,7 +26,8 @@ const ada = {
   meta: { created: '2026-01-31T12:00:00.000Z', resourceType: 'User' },
 }
 
-const matches = (filter: string) => testOf(userType, parseFilter(filter))(ada)
+const matches = (filter: string, maxCompared = 1e6) =>
+  testOf(userType, parseFilter(filter))(ada, openBudget(maxCompared, 'use eq'))
 const enterprise = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User'
 
 describe('a filter', () => {
@@ -117,6 +119,27 @@ describe('a filter', () => {
       'not ('.repeat(300),
     ])
       assert.throws(() => matches(filter), ScimError)
+  })
+
+  test('is limited in the characters that it compares', () => {
+    const emails = ada.emails.reduce((length, { value }) => length + value.length, 0)
+    // Each comparison counts 16 characters more, and so does each value.
+    const perTerm = emails + 3 * 16
+    const filter = Array(50).fill('emails co "x@"').join(' or ')
+    assert.equal(matches(filter, 50 * perTerm), false)
+    // The terms after a match are not compared.
+    assert.equal(matches('emails co "@" or emails co "x@"', perTerm), true)
+    for (const expensive of [
+      filter,
+      filter.replaceAll('co "x@"', 'eq null'),
+      'not (title pr)',
+      'emails[type pr]',
+    ])
+      assert.throws(
+        () => matches(expensive, 30),
+        (error) => error instanceof ScimError && error.scimType === 'tooMany',
+        expensive,
+      )
   })
 
   test('tells which equalities every match fulfils', () => {

@@ -1,6 +1,7 @@
 // Applies the operations of a PATCH (RFC 7644 section 3.5.2) to a copy of a resource. If one fails, none takes effect.
+import { openBudget } from '../budget.ts'
 import { badRequest } from '../errors.ts'
-import { maxOperations } from '../limits.ts'
+import { maxComparedByPatch, maxOperations } from '../limits.ts'
 import { requireObject } from '../schema/normalize.ts'
 import type { Resource, ResourceType } from '../schema/schema.ts'
 import { extensionNamed } from '../schema/schema.ts'
@@ -53,7 +54,8 @@ export function readChanges(type: ResourceType, body: Resource): Change[] {
 /** Returns the changed copy. */
 export function applyChanges(resource: Resource, changes: readonly Change[]): Resource {
   const copy = structuredClone(resource)
-  for (const change of changes) applyChange(copy, change)
+  const budget = openBudget(maxComparedByPatch, 'send fewer operations, or simpler filters')
+  for (const change of changes) applyChange(copy, change, budget)
   return copy
 }
 

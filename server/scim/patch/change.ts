@@ -1,4 +1,5 @@
 // One change of an attribute.
+import type { Budget } from '../budget.ts'
 import { badRequest, invalidValue } from '../errors.ts'
 import type { Filter } from '../filter/parse.ts'
 import { maxValues } from '../limits.ts'
@@ -11,22 +12,23 @@ import type { Target } from './target.ts'
 export type Change = { op: 'add' | 'remove' | 'replace'; target: Target; value: unknown }
 
 /** Modifies `resource` itself. */
-export function applyChange(resource: Resource, change: Change): void {
+export function applyChange(resource: Resource, change: Change, budget: Budget): void {
   const { op, value, target } = change
   // RFC 7644 section 3.5.2.1.
   if (op === 'add' && value === undefined) throw invalidValue(`${target.path} needs a value`)
   const { extension } = target
   const holder = extension === undefined ? resource : ((resource[extension] ?? {}) as Resource) // extensions are objects
-  changeAttribute(holder, change)
+  changeAttribute(holder, change, budget)
   if (extension !== undefined)
     setOrDelete(resource, extension, Object.keys(holder).length > 0 ? holder : undefined)
 }
 
-function changeAttribute(holder: Resource, change: Change): void {
+function changeAttribute(holder: Resource, change: Change, budget: Budget): void {
   const { attribute, sub, selection } = change.target
   const current = (holder[attribute.name] ?? []) as Resource[] // used only for complex values
-  if (attribute.multiValued && (selection || sub)) setList(holder, attribute, changeSelected(current, change))
-  else if (attribute.multiValued) changeList(holder, change)
+  if (attribute.multiValued && (selection || sub))
+    setList(holder, attribute, changeSelected(current, change, budget))
+  else if (attribute.multiValued) changeList(holder, change, budget)
   else if (sub) changeSub(holder, change, sub)
   else changeSingle(holder, change)
 }
@@ -53,19 +55,36 @@ function setOrDelete(holder: Resource, name: string, value: unknown): void {
   else holder[name] = value
 }
 
-function changeList(holder: Resource, { op, target: { attribute, path }, value }: Change): void {
+function changeList(
+  holder: Resource,
+  { op, target: { attribute, path }, value }: Change,
+  budget: Budget,
+): void {
   const current = (holder[attribute.name] ?? []) as unknown[]
   const sent = (normalizeValue(attribute, value, path) ?? []) as unknown[]
   requireFewValues(attribute, sent)
-  setList(holder, attribute, listAfter(op, current, sent, value !== undefined && value !== null))
+  if (op === 'add') setList(holder, attribute, withAdded(current, sent, budget))
+  else setList(holder, attribute, listAfter(op, current, sent, value !== undefined && value !== null))
 }
 
-function listAfter(op: Change['op'], current: unknown[], sent: unknown[], hasValue: boolean): unknown[] {
+function listAfter(
+  op: 'remove' | 'replace',
+  current: unknown[],
+  sent: unknown[],
+  hasValue: boolean,
+): unknown[] {
   if (op === 'replace') return sent
   // Entra removes values of a list by sending them, without a filter in the path.
-  if (op === 'remove')
-    return hasValue ? current.filter((value) => !sent.some((one) => isNamedBy(value, one))) : []
-  const known = new Set(current.map(textOf))
+  return hasValue ? current.filter((value) => !sent.some((one) => isNamedBy(value, one))) : []
+}
+
+function withAdded(current: unknown[], sent: unknown[], budget: Budget): unknown[] {
+  const known = new Set<string>()
+  for (const value of current) {
+    const text = textOf(value)
+    budget.spend(text.length)
+    known.add(text)
+  }
   return withOnePrimary(
     current,
     sent.filter((value) => !known.has(textOf(value))),
@@ -115,12 +134,12 @@ function requireFewValues({ name }: Attribute, values: readonly unknown[]): void
  * The list after a change of the values that the filter of the path selects, or of one sub-attribute of them. Without a
  * filter, all values are selected.
  */
-function changeSelected(current: Resource[], change: Change): Resource[] {
+function changeSelected(current: Resource[], change: Change, budget: Budget): Resource[] {
   const { op, target } = change
-  const isSelected = (value: Resource) => !target.selection || target.selection.test(value)
-  if (!current.some(isSelected)) return withMissing(current, change)
-  if (op === 'remove' && !target.sub) return current.filter((value) => !isSelected(value))
-  const changed = current.map((value) => (isSelected(value) ? changedValue(value, change) : value))
+  const isSelected = current.map((value) => !target.selection || target.selection.test(value, budget))
+  if (!isSelected.includes(true)) return withMissing(current, change)
+  if (op === 'remove' && !target.sub) return current.filter((_, at) => !isSelected[at])
+  const changed = current.map((value, at) => (isSelected[at] ? changedValue(value, change) : value))
   const becamePrimary = changed.find((value, at) => value.primary === true && current[at]?.primary !== true)
   const values = changed.map((value) =>
     becamePrimary && value !== becamePrimary ? { ...value, ...demoted(value) } : value,

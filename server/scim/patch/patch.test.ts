@@ -147,6 +147,28 @@ describe('a PATCH', () => {
     assert.throws(() => readChanges(userType, { Operations: [{ op: 'remove', path: 'title' }] }), ScimError)
   })
 
+  test('is refused if its operations compare too much text', () => {
+    const emails = Array.from({ length: 100 }, (_, at) => ({ value: `${at}${'x'.repeat(570)}` }))
+    const terms = Array.from({ length: 49 }, (_, at) => `value co "A${at}"`).join(' or ')
+    const replacement = {
+      op: 'replace',
+      path: `emails[${terms} or type eq "work"].type`,
+      value: 'work',
+    }
+    const filled = { op: 'replace', path: 'emails', value: [...emails.slice(1), work] }
+    refused('tooMany', filled, ...Array(199).fill(replacement))
+    // The text of a list grows by more than the text of the operations.
+    const growth = { op: 'replace', path: 'emails.display', value: 'x'.repeat(16_000) }
+    refused(
+      'tooMany',
+      { ...filled, value: emails.slice(1) },
+      growth,
+      ...Array(50).fill({ op: 'add', path: 'emails', value: work }),
+    )
+    const usual = { op: 'replace', path: 'emails[type eq "work" and primary eq true].value', value: 'x' }
+    assert.equal((patched(filled, ...Array(199).fill(usual)).emails as Resource[]).at(-1)?.value, 'x')
+  })
+
   test('never reaches the prototype of objects', () => {
     for (const path of ['__proto__.polluted', 'constructor.prototype.polluted', '__proto__'])
       refused('invalidPath', { op: 'add', path, value: 'x' })

@@ -1,4 +1,5 @@
 // The target of a PATCH operation: the attribute that its path names.
+import type { Budget } from '../budget.ts'
 import { badRequest, shortened } from '../errors.ts'
 import { valueTestOf } from '../filter/evaluate.ts'
 import type { Filter } from '../filter/parse.ts'
@@ -11,7 +12,7 @@ import { resolvePath } from '../schema/schema.ts'
 export type Target = AttributePath & {
   path: string
   /** Selects values of the attribute. */
-  selection: { filter: Filter; test(value: unknown): boolean } | undefined
+  selection: { filter: Filter; test(value: unknown, budget: Budget): boolean } | undefined
 }
 
 export function targetOf(type: ResourceType, path: string): Target {
