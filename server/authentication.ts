@@ -59,10 +59,12 @@ import { messageOf } from './resources/kind.ts'
 import { removePerson } from './resources/remove-person.ts'
 import type { Call, Handler } from './rpc/call.ts'
 import type { RefusalLog } from './rpc/refusal-log.ts'
-import { linkPerson, requireProvisioned } from './scim/users/access.ts'
+import { linkPerson, requireProvisioned, suspendNewPerson } from './scim/users/access.ts'
 import { refusingProviders } from './scim/users/refusing-providers.ts'
 import type { Store } from './store/db.ts'
 import { sql } from './store/sql.ts'
+import type { Work } from './store/work.ts'
+import type { Person } from './wire/person.ts'
 import type { Reply } from './wire/reply.ts'
 
 /** How many exchanges of one network, issuer and identity may fail in a minute. Further failures get the status 429. */
@@ -268,15 +270,20 @@ function mountBelow(authUrl: string, open: () => Promise<Mount['handle']>): Moun
 
 /** The changes to resources that sign-in and the operator's commands make. */
 export function peopleOf(context: WriteContext): People {
+  function* ensure(person: Person): Work<string> {
+    const { uid, isNew } = yield* ensurePerson(context, person)
+    if (isNew) yield* suspendNewPerson(uid, person, context.now())
+    return uid
+  }
   return {
-    ensure: (person) => ensurePerson(context, person),
+    ensure,
     *ensureProvided({ person, provider, externalId }) {
       yield* requireProvisioned(provider, externalId)
-      return yield* ensurePerson(context, person)
+      return yield* ensure(person)
     },
     *ensureSignedIn({ person, provider, externalId }) {
       const user = yield* requireProvisioned(provider, externalId)
-      const identity = yield* ensurePerson(context, person)
+      const identity = yield* ensure(person)
       if (user !== undefined) yield* linkPerson(provider, user, identity, context.now())
       return identity
     },

@@ -173,6 +173,25 @@ onEachStore('a person whom an organization has deactivated', (engine) => {
     await callAs(forClient, {})
   })
 
+  test('has no roles there either if they sign in for the first time after that', async () => {
+    const byOid = await addScimProvider(platform, acme, {
+      ...{ issuer: issuer.issuer, correlationRule: 'CORRELATION_RULE_OID_EQUALS_EXTERNAL_ID' },
+    })
+    const ids = [
+      [provider, 'hal', await addUser(provider, 'hal', { active: false })],
+      [byOid, 'oid:ida', await addUser(byOid, 'ida', { active: false })],
+    ] as const
+    await addUser(byOid, 'hal', { active: false })
+    await addUser(provider, 'ida', { active: false })
+    for (const [at, subject, id] of ids) {
+      const token = await tokenOf(subject)
+      await platform.bind(userUid(issuer.issuer, subject), 'owner', acme.organization)
+      assert.deepEqual(await codesAt(acme.organization, token), refused, subject)
+      await setActive(at, id, true)
+      assert.deepEqual(await codesAt(acme.organization, token), allowed, subject)
+    }
+  })
+
   test('stays deactivated if a change gives `active` no value', async () => {
     const id = await addUser(provider, 'fay', { active: false })
     const put = await provider.expect(200, 'PUT', `/Users/${id}`, { userName: 'fay', externalId: 'fay' })

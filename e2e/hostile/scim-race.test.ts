@@ -1,10 +1,14 @@
-// The first sign-in of a person and a change of their groups at the same time. SQLite runs one write at a time; on
+// The first sign-in of a person and a change of their groups or their user at the same time. SQLite runs one write at a time; on
 // PostgreSQL one of the transactions is held open until the other waits for it.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
+import { userUid } from '../../server/aip/uid.ts'
+import { peopleOf } from '../../server/authentication.ts'
+import { operatorAccess } from '../../server/policy/system-access.ts'
 import { patchGroup } from '../../server/scim/groups/groups.ts'
 import { linkPerson, requireProvisioned } from '../../server/scim/users/access.ts'
+import { patchUser } from '../../server/scim/users/users.ts'
 import { sql } from '../../server/store/sql.ts'
 import type { Work } from '../../server/store/work.ts'
 import { all } from '../../server/store/work.ts'
@@ -16,7 +20,7 @@ import { callRest } from '../sign-in/organizations.ts'
 
 const skip = process.env.STEMMA_TEST_POSTGRES ? false : 'PostgreSQL is not running'
 
-describe('a person who is removed from a group during the first sign-in', { skip }, () => {
+describe('a person who is removed from a group or deactivated during the first sign-in', { skip }, () => {
   let platform: Platform
   let acme: ScimProvider
   before(async () => {
@@ -62,6 +66,11 @@ describe('a person who is removed from a group during the first sign-in', { skip
     await holding
   }
 
+  const contextOf = ({ uid }: ScimProvider) => ({
+    ...{ provider: uid, now: Date.now, random: randomBytes, ifMatch: undefined },
+    onIgnoredMembers() {},
+  })
+
   async function addMember(externalId: string) {
     const person = await platform.addIdentity(platform.owner.organization)
     const { id } = await acme.expect(201, 'POST', '/Users', { userName: externalId, externalId })
@@ -90,17 +99,30 @@ describe('a person who is removed from a group during the first sign-in', { skip
 
   test('is not a member afterwards, if the removal began first', async () => {
     const { groupId, removal, signIn, identity } = await addMember('late')
-    const context = {
-      provider: acme.uid,
-      now: Date.now,
-      random: randomBytes,
-      ifMatch: undefined,
-      onIgnoredMembers() {},
-    }
-    const remove = () => patchGroup(context, groupId, removal)
+    const remove = () => patchGroup(contextOf(acme), groupId, removal)
     await overlap(remove, () => platform.store.write(signIn))
     assert.deepEqual(await membershipsOf(identity), [])
   })
+
+  for (const first of ['sign-in', 'deactivation'])
+    test(`is suspended afterwards, if the ${first} began first and the sign-in uses another provider`, async () => {
+      const externalId = `deactivated during ${first}`
+      const { id } = await acme.expect(201, 'POST', '/Users', { userName: externalId, externalId })
+      const person = { issuer: 'https://login.acme.example', subject: externalId, name: 'ada' }
+      const people = peopleOf({ access: operatorAccess, now: Date.now, random: randomBytes })
+      const signIn = () => people.ensure(person)
+      const deactivation = {
+        schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
+        Operations: [{ op: 'replace', path: 'active', value: false }],
+      }
+      const deactivate = () => patchUser(contextOf(acme), String(id), deactivation)
+      if (first === 'sign-in') await overlap(signIn, () => platform.store.write(deactivate))
+      else await overlap(deactivate, () => platform.store.write(signIn))
+      const uid = userUid(person.issuer, person.subject)
+      const rows = await platform.store.query(sql`select i.suspended, s.place from identities i
+        join provider_sign_outs s on s.identity = i.uid where i.uid = ${uid}`)
+      assert.deepEqual(rows, [[1, platform.owner.organization]])
+    })
 
   test('is a member afterwards if nobody removes them', async () => {
     const { signIn, identity } = await addMember('member')

@@ -126,7 +126,7 @@ examples('identities of v1', {
   async 'the lookup finds a person only if that person is the caller'({ succeed, fail, platform }) {
     const context = { access: operatorAccess, now: Date.now, random: () => Buffer.alloc(0) }
     const person = { issuer: 'https://people.test', subject: 'ada', name: 'ada' }
-    const uid = await platform.store.write(() => ensurePerson(context, person))
+    const { uid } = await platform.store.write(() => ensurePerson(context, person))
     const { issuer, subject } = person
     assert.equal((await succeed(v1.lookup, { issuer, subject }, await platform.tokenOf(uid))).id, uid)
     assert.equal((await fail(v1.lookup, { issuer, subject })).code, 5)

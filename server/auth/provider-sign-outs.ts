@@ -8,7 +8,7 @@ import { Code } from '../aip/code.ts'
 import { StatusError } from '../aip/errors.ts'
 import { parentOf } from '../aip/uid.ts'
 import { deleteSignInsThrough } from '../store/sign-ins.ts'
-import { sql } from '../store/sql.ts'
+import { bulkInsert, raw, sql } from '../store/sql.ts'
 import { lockPerson, updateSuspended } from '../store/suspensions.ts'
 import type { Work } from '../store/work.ts'
 import { first } from '../store/work.ts'
@@ -20,14 +20,21 @@ import { endOfTime, secondOf } from './sign-out-times.ts'
  */
 export function* blockAtProvider(provider: string, identity: string, now: number): Work<void> {
   yield* lockPerson(identity)
-  yield sql`insert into provider_sign_outs (identity, provider, second, disabled_second, place)
-    values (${identity}, ${provider}, ${endOfTime}, ${secondOf(now)}, ${parentOf(provider)})
-    on conflict (identity, provider) do update set second = excluded.second, place = excluded.place, disabled_second = case
+  yield* writeBlocks([provider], identity, now)
+  yield* deleteSignInsThrough(provider, identity)
+}
+
+/** Blocks a person at several providers. Sign-ins are not deleted: a new person has none. */
+export function* writeBlocks(providers: readonly string[], identity: string, now: number): Work<void> {
+  yield bulkInsert(
+    raw('insert into provider_sign_outs (identity, provider, second, disabled_second, place)'),
+    providers.map((provider) => [identity, provider, endOfTime, secondOf(now), parentOf(provider)]),
+    raw(`on conflict (identity, provider) do update set second = excluded.second, place = excluded.place, disabled_second = case
       when provider_sign_outs.disabled_second is not null then provider_sign_outs.disabled_second
       when excluded.disabled_second > provider_sign_outs.second then excluded.disabled_second
-      else provider_sign_outs.second + 1 end`
+      else provider_sign_outs.second + 1 end`),
+  )
   yield* updateSuspended(identity)
-  yield* deleteSignInsThrough(provider, identity)
 }
 
 /** Sign-ins from before the person was blocked remain ended. */

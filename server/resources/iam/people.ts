@@ -24,7 +24,10 @@ import { identityProviders } from './identity-providers/table.ts'
 import { roleBindings } from './role-bindings/table.ts'
 
 /** Returns the uid of the person's identity, which is created if it does not exist. */
-export function* ensurePerson({ access, now }: WriteContext, person: Person): Work<string> {
+export function* ensurePerson(
+  { access, now }: WriteContext,
+  person: Person,
+): Work<{ uid: string; isNew: boolean }> {
   const { issuer, subject } = person
   const uid = userUid(issuer, subject)
   const stored = yield* lockResource(identities, uid)
@@ -33,7 +36,7 @@ export function* ensurePerson({ access, now }: WriteContext, person: Person): Wo
     // A person who has deleted their account and returns has the same uid and suspensions.
     yield* updateSuspended(uid)
   } else yield* updateEmail(access, person, stored.resource, nextUpdateTime(now(), stored.updateTime))
-  return uid
+  return { uid, isNew: !stored }
 }
 
 /**

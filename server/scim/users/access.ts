@@ -12,11 +12,13 @@ import {
   allowAtProvider,
   blockAtProvider,
   notProvisioned,
+  writeBlocks,
 } from '../../auth/provider-sign-outs.ts'
 import { lockScimSettings } from '../../store/scim-settings.ts'
 import { among, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { all, first } from '../../store/work.ts'
+import type { Person } from '../../wire/person.ts'
 import { grantMemberships, joinGroups, revokeMemberships } from '../groups/memberships.ts'
 
 /** `identity` is the person of a user, null until they have signed in through the provider. */
@@ -77,11 +79,31 @@ function* existingAmong(people: readonly string[]): Work<string[]> {
   return rows.map(([uid]) => uid as string)
 }
 
-/** The uid of the person who signs in through a provider with this id (see auth/login/upstream/person.ts). */
+/**
+ * Suspends a person who was created in this transaction, if a provider has deactivated them already: when it did, there
+ * was nobody to block. They have signed in through another provider with the same issuer. On PostgreSQL, the lock waits
+ * for a change of the user, and a later change finds the person.
+ */
+export function* suspendNewPerson(identity: string, { issuer, subject }: Person, now: number): Work<void> {
+  const externalIds = [subject, subject.replace(/^oid:/, '')]
+  const rows = yield* all(sql`select p.uid, p.proto, u.external_id, u.is_active
+    from identity_providers p cross join scim_users u
+    where p.issuer = ${issuer} and u.provider = p.uid and u.external_id in ${among(externalIds)}
+    order by u.uid /*pg for share of u */`)
+  const providers = (rows as [string, Uint8Array, string, number][])
+    .filter(([, proto, externalId, isActive]) => isActive === 0 && personIn(proto, externalId) === identity)
+    .map(([provider]) => provider)
+  if (providers.length > 0) yield* writeBlocks(providers, identity, now)
+}
+
 function* personUid(provider: string, externalId: string): Work<string | undefined> {
   const row = yield* first(sql`select proto from identity_providers where uid = ${provider}`)
-  if (!row) return undefined
-  const { configuration } = fromBinary(IdentityProviderSchema, row[0] as Uint8Array)
+  return row && personIn(row[0] as Uint8Array, externalId)
+}
+
+/** The uid of the person who signs in through a provider with this id (see auth/login/upstream/person.ts). */
+function personIn(provider: Uint8Array, externalId: string): string {
+  const { configuration } = fromBinary(IdentityProviderSchema, provider)
   const { issuer = '', correlationRule } = configuration.value ?? {}
   const isByOid = correlationRule === CorrelationRule.OID_EQUALS_EXTERNAL_ID
   return userUid(issuer, isByOid ? `oid:${externalId}` : externalId)
