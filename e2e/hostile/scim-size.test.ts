@@ -11,6 +11,7 @@ import { maxJsonBytes, maxMembers } from '../../server/scim/limits.ts'
 import { requireProvisioned } from '../../server/scim/users/access.ts'
 import { deleteUser } from '../../server/scim/users/users.ts'
 import { neverExpires } from '../../server/store/expiry.ts'
+import { separatePeople } from '../../server/store/provider-people.ts'
 import { bulkInsert, raw, sql } from '../../server/store/sql.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
@@ -76,6 +77,49 @@ onEachStore('somebody with much SCIM data', (engine) => {
     return row as number[]
   }
 
+  /** Links all SCIM users of a provider to people, and adds 1100 sign-ins and memberships of them. */
+  const link = ({ uid }: ScimProvider, people: readonly string[], prefix = '') =>
+    platform.store.write(function* () {
+      const personAt = (at: number) => people[at % people.length] ?? null
+      const ids = range(1100, (at) => `${prefix}${uid} ${at}`)
+      yield bulkInsert(
+        raw(
+          'insert into sign_ins (id, identity, is_browser, client, address, user_agent, create_time, use_time, expire_time)',
+        ),
+        ids.map((id, at) => [id, personAt(at), 0, '', '', '', 1, 1, neverExpires]),
+      )
+      yield bulkInsert(
+        raw('insert into sign_in_states (id, sealed, grant_id, identity, provider, expire_time)'),
+        ids.map((id, at) => [id, Buffer.alloc(1), id, personAt(at), uid, neverExpires]),
+      )
+      yield bulkInsert(
+        raw('insert into refresh_tokens (id, family, identity, audience, digest, provider, expire_time)'),
+        ids.map((id, at) => [id, id, personAt(at), '', '', uid, neverExpires]),
+      )
+      yield bulkInsert(
+        raw('insert into external_group_members (identity, external_group, source, provider, expire_time)'),
+        ids.map((id, at) => [personAt(at), id, 'scim', uid, neverExpires]),
+      )
+      yield sql`update scim_users set identity = ${personAt(0)} where provider = ${uid}`
+    })
+
+  /** The numbers of rows of people who signed in through a provider: SCIM users, sign-ins, states, tokens, memberships. */
+  const linkedTo = async ({ uid }: ScimProvider) => {
+    const [row] = await platform.store.query(sql`select
+      (select count(*) from scim_users where provider = ${uid} and identity is not null),
+      (select count(*) from sign_ins where id like ${`%${uid} %`}),
+      (select count(*) from sign_in_states where provider = ${uid}),
+      (select count(*) from refresh_tokens where provider = ${uid}),
+      (select count(*) from external_group_members where provider = ${uid})`)
+    return row as number[]
+  }
+
+  /** When the sign-ins of people through a provider ended, the last one first. */
+  const signOutsAt = ({ uid }: ScimProvider) =>
+    platform.store.query(
+      sql`select second from provider_sign_outs where provider = ${uid} order by second desc`,
+    )
+
   /** The counts in the settings of a provider. */
   const countsOf = async ({ uid }: ScimProvider) => {
     const [row] = await platform.store.query(
@@ -137,6 +181,59 @@ onEachStore('somebody with much SCIM data', (engine) => {
     )
     assert.deepEqual(await sizesOf(other), [0, 1, 1, 1])
     await other.expect(200, 'GET', `/Users/${idOf(0)}`)
+  })
+
+  test('cannot make the change of an issuer one long transaction', async () => {
+    const [large, other] = [await providerOf('moving'), await providerOf('staying')]
+    const people = [large.owner.identity, (await platform.addIdentity(large.owner.organization)).identity]
+    for (const provider of [large, other]) {
+      await fill(provider, { users: 1100, groups: 1, pairs: [[0, 0]] })
+      await link(provider, people)
+    }
+    const { uid } = large
+    const sizes = [await linkedTo(large)]
+    const [now, end] = [1000, 2000]
+    const separateBatch = () => platform.store.write(() => separatePeople(uid, { now, end }))
+    // As if the server had stopped after five transactions.
+    for (const _ of range(5, () => undefined)) {
+      assert.equal(await separateBatch(), true)
+      sizes.push(await linkedTo(large))
+    }
+    assert.deepEqual(sizes, [
+      [1100, 1100, 1100, 1100, 1100],
+      [600, 1100, 1100, 1100, 1100],
+      [100, 1100, 1100, 1100, 1100],
+      [0, 600, 600, 600, 1100],
+      [0, 100, 100, 100, 1100],
+      [0, 0, 0, 0, 600],
+    ])
+    // People can sign in again until the issuer has changed, so their sign-ins end later.
+    assert.deepEqual(await signOutsAt(large), [[end], [end]])
+    await link(large, [large.owner.identity], 'again ')
+    const url = `${platform.url}/iam/v2beta1/identityProviders/${uid}?update_mask=oidc.issuer,oidc.client_secret`
+    const oidc = { issuer: 'https://next.example', clientSecret: 'secret' }
+    const change = (query: string, headers: Record<string, string>) =>
+      fetch(url + query, {
+        method: 'PATCH',
+        headers: {
+          ...{ authorization: `Bearer ${large.owner.token}`, 'content-type': 'application/json' },
+          ...headers,
+        },
+        body: JSON.stringify({ oidc }),
+      })
+    const before = await linkedTo(large)
+    assert.equal((await change('', { 'if-match': '"stale"' })).status, 412)
+    assert.equal((await change('&validate_only=true', {})).status, 200)
+    assert.deepEqual(await linkedTo(large), before, 'nothing is removed')
+    const begin = Math.floor(Date.now() / 1000)
+    assert.equal((await change('', {})).status, 200)
+    assert.deepEqual(await linkedTo(large), [0, 0, 0, 0, 0])
+    // The second person was in a batch before the call.
+    const [[last], [previous]] = (await signOutsAt(large)) as [[number], [number]]
+    assert.ok(last > begin, 'further batches end sign-ins at the deadline of the call')
+    assert.equal(previous, end)
+    assert.deepEqual(await linkedTo(other), [1100, 1100, 1100, 1100, 1100])
+    assert.deepEqual(await signOutsAt(other), [])
   })
 
   test('can delete a provider with many rows and mappings by one call, if they have the capability', async () => {

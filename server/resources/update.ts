@@ -47,26 +47,39 @@ export type UpdateOptions<D extends DescMessage, X extends ExtraColumns> = {
    */
   // biome-ignore lint/suspicious/noConfusingVoidType: most hooks return nothing
   beforeUpdate?(context: UpdateContext<D, X>): HookResult<Partial<ExtraValues<X>> | void>
+  /**
+   * Deletes rows that the update makes invalid, a bounded number of them, after all checks. Returns whether there may be
+   * more. If so, the transaction ends here, and the next one continues with all checks: a large transaction would delay
+   * all other calls. A validation deletes nothing.
+   */
+  removeBatch?(context: UpdateContext<D, X>): Work<boolean>
   /** The error message if a unique constraint is violated, such as that on the name. */
   conflict?(merged: MessageShape<D>): string
 }
 
-/** Reads, merges, checks and writes in one transaction, so that no concurrent change is lost. */
-export function updateResource<D extends DescMessage, X extends ExtraColumns>(
-  { store, now }: Dependencies,
+/**
+ * Reads, merges, checks and writes in one transaction, so that no concurrent change is lost. If a call is interrupted
+ * between two batches of `removeBatch`, it can be repeated.
+ */
+export async function updateResource<D extends DescMessage, X extends ExtraColumns>(
+  deps: Dependencies,
   kind: Kind<D, X>,
   call: Call<UpdateRequest>,
   options: UpdateOptions<D, X> = {},
 ): Promise<Reply> {
-  return store.write(() => update(now, kind, call, options), call.deadline)
+  for (;;) {
+    const reply = await deps.store.write(() => update(deps, kind, call, options), call.deadline)
+    if (reply) return reply
+  }
 }
 
+/** Returns undefined if it has only deleted a batch of rows. */
 function* update<D extends DescMessage, X extends ExtraColumns>(
-  now: Dependencies['now'],
+  { now, validatesOnly }: Dependencies,
   kind: Kind<D, X>,
   call: Call<UpdateRequest>,
-  { beforeUpdate, conflict }: UpdateOptions<D, X>,
-): Work<Reply> {
+  { beforeUpdate, removeBatch, conflict }: UpdateOptions<D, X>,
+): Work<Reply | undefined> {
   const grants = yield* admitToWrite(call.demand)
   const uid = call.demand.scope
   const stored = yield* lockResource(kind, uid, { liveAt: grants.time })
@@ -76,10 +89,12 @@ function* update<D extends DescMessage, X extends ExtraColumns>(
   const mask = maskOf(kind.desc, sent, call.request.updateMask)
   const merged = merge(kind, uid, current, sent, mask)
   const time = nextUpdateTime(now(), updateTime)
-  const changedColumns = yield* resultOf(beforeUpdate?.({ current, columns, mask, merged, grants, time }))
+  const context = { current, columns, mask, merged, grants, time }
+  const changedColumns = yield* resultOf(beforeUpdate?.(context))
   // The entity tag is compared after all checks of values (docs/specification.md, Authentication). Reading the
   // resource again would not correct a wrong value, so the caller is told of wrong values first.
   requireMatch(call.ifMatch, updateTime)
+  if (removeBatch && !validatesOnly && (yield* removeBatch(context))) return undefined
   const updated = withoutInput(kind, merged)
   if (!equals(kind.desc, current, updated) || !isSame(columns, changedColumns ?? {})) {
     stamp(updated as Resource, time)

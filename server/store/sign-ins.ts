@@ -1,8 +1,9 @@
 // The sign-ins that access tokens were issued for. Every call checks that the sign-in of its token was not ended, so
 // that the tokens of an ended sign-in stop working at once, on every copy of the server.
 import type { Placeholder, Sql } from './sql.ts'
-import { sql } from './sql.ts'
+import { among, raw, sql } from './sql.ts'
 import type { Work } from './work.ts'
+import { all } from './work.ts'
 
 /** How long an ended sign-in is remembered: longer than an access token is valid, which is an hour. */
 const retentionMs = 2 * 60 * 60 * 1000
@@ -14,21 +15,43 @@ export function* endSignIn(id: string, now: number): Work<void> {
   yield sql`delete from sign_ins where id = ${id}`
 }
 
-/**
- * Deletes the sessions, codes, refresh tokens and records of sign-ins through a provider: those of
- * one identity, or of all.
- */
-export function* deleteSignInsThrough(provider: string, identity?: string): Work<void> {
-  const these =
-    identity === undefined
-      ? sql`provider = ${provider}`
-      : sql`identity = ${identity} and provider = ${provider}`
+/** Deletes the sessions, codes, refresh tokens and records of sign-ins of one identity through a provider. */
+export function* deleteSignInsThrough(provider: string, identity: string): Work<void> {
+  const these = sql`identity = ${identity} and provider = ${provider}`
   yield sql`delete from sign_ins where id in (
     select grant_id from sign_in_states where ${these} and grant_id is not null
     union select session_uid from sign_in_states where ${these} and session_uid is not null
     union select family from refresh_tokens where ${these})`
   yield sql`delete from sign_in_states where ${these}`
   yield sql`delete from refresh_tokens where ${these}`
+}
+
+/**
+ * Deletes up to `limit` sessions and codes, and as many refresh tokens, of all sign-ins through a provider, with the
+ * records of these sign-ins. Returns the people who had signed in, and whether there may be more.
+ */
+export function* deleteSignInBatch(
+  provider: string,
+  limit: number,
+): Work<{ people: string[]; hasMore: boolean }> {
+  const states = yield* all(sql`select id, identity, grant_id, session_uid from sign_in_states
+    where provider = ${provider} limit ${limit}`)
+  const tokens = yield* all(sql`select id, identity, family from refresh_tokens
+    where provider = ${provider} limit ${limit}`)
+  for (const [table, rows] of [
+    ['sign_in_states', states],
+    ['refresh_tokens', tokens],
+  ] as const) {
+    const records = rows.flatMap(([, , ...ids]) => ids.filter((id) => id !== null))
+    if (records.length > 0) yield sql`delete from sign_ins where id in ${among(records)}`
+    const ids = rows.map(([id]) => id ?? null)
+    if (ids.length > 0) yield sql`delete from ${raw(table)} where id in ${among(ids)}`
+  }
+  const identities = [...states, ...tokens].map(([, identity]) => identity)
+  return {
+    people: identities.filter((identity) => typeof identity === 'string'),
+    hasMore: states.length === limit || tokens.length === limit,
+  }
 }
 
 /** Makes the SQL condition that a sign-in is valid, from its fields (see `SignIn` in wire/caller.ts). */

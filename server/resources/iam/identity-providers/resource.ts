@@ -74,11 +74,17 @@ function identityProvidersMethods(deps: Dependencies) {
           yield* requireAllMappedRoles(grants, call.demand.scope)
           yield* requireFreshSignInForRole(deps, grants.caller, current.defaultRole)
           yield* requireFreshSignInForMappedRoles(deps, grants.caller, call.demand.scope)
-          const hasNewIssuer = oidcOf(current)?.issuer !== oidcOf(merged)?.issuer
-          if (hasNewIssuer && isKept && stored !== '')
+          if (hasNewIssuer(current, merged) && isKept && stored !== '')
             throw invalidField('oidc.client_secret', 'must be sent again if the issuer changes')
-          if (hasNewIssuer) yield* separatePeople(call.demand.scope, Math.floor(deps.now() / 1000))
           return { client_secret: secret }
+        },
+        *removeBatch({ current, merged }) {
+          if (!hasNewIssuer(current, merged)) return false
+          const now = deps.now()
+          return yield* separatePeople(call.demand.scope, {
+            now: Math.floor(now / 1000),
+            end: Math.ceil(Math.max(now, call.deadline) / 1000),
+          })
         },
       }),
 
@@ -132,6 +138,9 @@ function* requireUsable(
       'must be scopes as RFC 6749 defines them: visible ASCII characters except " and \\',
     )
 }
+
+const hasNewIssuer = (before: IdentityProvider, after: IdentityProvider) =>
+  oidcOf(before)?.issuer !== oidcOf(after)?.issuer
 
 const oidcOf = ({ configuration }: IdentityProvider) =>
   configuration.case === 'oidc' ? configuration.value : undefined
