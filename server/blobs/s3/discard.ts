@@ -8,18 +8,21 @@ import type { UploadState } from './upload-state.ts'
 export async function discardKnown(storage: S3Storage, id: string, state: UploadState): Promise<void> {
   const { objects, keys } = storage
   const { tail, multipartId } = state
-  const tails = tail ? [tail.index, tail.index - 1].filter((index) => index > 0) : []
-  await Promise.all(tails.map((index) => objects.remove(keys.tail(id, index))))
+  const tails = [tail?.name, tail?.previous].filter((name) => name !== undefined)
+  await Promise.all(tails.map((name) => objects.remove(keys.tail(id, name))))
   if (multipartId !== undefined) await discardAll(storage, id)
 }
 
 /** Deletes everything of an upload, including parts that a killed process has left. */
 export async function discardAll({ objects, multipart, keys }: S3Storage, id: string): Promise<void> {
-  const uploadIds = await multipart.list(keys.data(id))
-  await Promise.all(uploadIds.map((uploadId) => multipart.abort(keys.data(id), uploadId)))
-  const listed = await Array.fromAsync(objects.list(keys.folder(id)))
-  // The marker is last: as long as it exists, the upload is listed as abandoned.
-  const others = listed.filter(({ key }) => key !== keys.marker(id))
-  await Promise.all(others.map(({ key }) => objects.remove(key)))
-  if (others.length < listed.length) await objects.remove(keys.marker(id))
+  const listed = (await Array.fromAsync(objects.list(keys.folder(id)))).map(({ key }) => key)
+  const markers = listed.filter((key) => keys.dataOfMarker(id, key) !== undefined)
+  for (const data of markers.flatMap((key) => keys.dataOfMarker(id, key) ?? [])) {
+    const uploadIds = await multipart.list(data)
+    await Promise.all(uploadIds.map((uploadId) => multipart.abort(data, uploadId)))
+  }
+  const others = listed.filter((key) => !markers.includes(key))
+  await Promise.all(others.map((key) => objects.remove(key)))
+  // The markers are last: as long as one exists, the upload is listed as abandoned.
+  await Promise.all(markers.map((key) => objects.remove(key)))
 }

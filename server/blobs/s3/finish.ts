@@ -30,8 +30,8 @@ export async function finishInS3(
     return 0
   }
   try {
-    const source = await gather(storage, id, state, size)
-    if (!isDigestKnown)
+    const { source, hasStateBytes } = await gather(storage, id, state, size)
+    if (!isDigestKnown || !hasStateBytes)
       checkDigest(digest, await hashStream(await objects.get(source), algorithm, storage.pace))
     await copyObject(storage, source, size, keys.blob(digest))
   } catch (error) {
@@ -44,30 +44,38 @@ function checkDigest(digest: Digest, hex: string): void {
   if (hex !== hexOf(digest)) throw digestMismatch(digest, `${algorithmOf(digest)}:${hex}`)
 }
 
-/** Makes the upload one object and returns its key. An upload without a full part has only a tail. */
-async function gather(storage: S3Storage, id: string, state: UploadState, size: number): Promise<string> {
+/** `hasStateBytes` is whether the object certainly has the bytes that the state describes, and not others of that size. */
+type Gathered = { source: string; hasStateBytes: boolean }
+
+/** Makes the upload one object that never changes. An upload without a full part has only a tail. */
+async function gather(storage: S3Storage, id: string, state: UploadState, size: number): Promise<Gathered> {
   const { keys, objects } = storage
-  const { multipartId, tail } = state
-  if (multipartId === undefined) return keys.tail(id, tail?.index ?? 0)
-  await assemble(storage, id, multipartId, state).catch((error) => {
-    // The multipart upload is gone: an earlier finish assembled it and then failed, or the answer
-    // of S3 was lost.
-    if (!isMissingObject(error)) throw error
-  })
-  const assembled = await objects.size(keys.data(id))
+  const { multipartId, dataName, tail } = state
+  if (multipartId === undefined) return { source: keys.tail(id, tail?.name ?? ''), hasStateBytes: true }
+  const hasStateBytes = await assemble(storage, id, multipartId, state).then(
+    () => true,
+    (error) => {
+      // The multipart upload is gone: an earlier finish assembled it and then failed, the answer of
+      // S3 was lost, or another copy assembled it from other parts.
+      if (!isMissingObject(error)) throw error
+      return false
+    },
+  )
+  const source = keys.data(id, dataName)
+  const assembled = await objects.size(source)
   if (assembled === undefined) throw uploadNotFound(id)
   if (assembled !== size) throw new Error(`the object has ${assembled} bytes instead of ${size}`)
-  return keys.data(id)
+  return { source, hasStateBytes }
 }
 
 async function assemble(
   { keys, multipart }: S3Storage,
   id: string,
   multipartId: string,
-  { etags, tail }: UploadState,
+  { dataName, etags, tail }: UploadState,
 ): Promise<void> {
-  const key = keys.data(id)
+  const key = keys.data(id, dataName)
   const last =
-    tail && (await multipart.copyPart(key, multipartId, etags.length + 1, keys.tail(id, tail.index)))
+    tail && (await multipart.copyPart(key, multipartId, etags.length + 1, keys.tail(id, tail.name)))
   await multipart.complete(key, multipartId, last === undefined ? etags : [...etags, last])
 }

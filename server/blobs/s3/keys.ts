@@ -4,6 +4,10 @@ import { type Digest, parseDigest, placeOf } from '../digest.ts'
 
 export type S3Keys = ReturnType<typeof makeKeys>
 
+const marker = 'multipart'
+
+const suffix = (name: string | undefined) => (name === undefined ? '' : `-${name}`)
+
 export function makeKeys(prefix: string) {
   // Other characters would have to be encoded, and servers differ in how they sign them.
   if (!/^[\w./-]*$/.test(prefix)) throw new TypeError('a prefix may contain letters, digits and ._-/ only')
@@ -21,10 +25,18 @@ export function makeKeys(prefix: string) {
     digestOf: (key: string) => parseDigest(key.slice(blobs.length).replace(/\/..\//, ':')),
     folder,
     uploadIdOf: (key: string) => key.slice(uploads.length).split('/')[0] ?? '',
-    /** The object that is assembled from parts. */
-    data: (id: string) => `${folder(id)}data`,
-    /** Exists before the parts do. `abandoned` finds uploads by it, because not every server can list parts. */
-    marker: (id: string) => `${folder(id)}multipart`,
-    tail: (id: string, index: number) => `${folder(id)}tail-${index}`,
+    /** The object that is assembled from parts. Objects of version 0.1 have no name. */
+    data: (id: string, name: string | undefined) => `${folder(id)}data${suffix(name)}`,
+    /**
+     * Exists before the parts of the object with this name do. `abandoned` finds uploads by it, because
+     * not every server can list parts.
+     */
+    marker: (id: string, name: string | undefined) => `${folder(id)}${marker}${suffix(name)}`,
+    /** The key of the object whose marker has this key; undefined if the key is not that of a marker. */
+    dataOfMarker: (id: string, key: string) =>
+      key.startsWith(`${folder(id)}${marker}`)
+        ? `${folder(id)}data${key.slice(folder(id).length + marker.length)}`
+        : undefined,
+    tail: (id: string, name: string) => `${folder(id)}tail-${name}`,
   }
 }

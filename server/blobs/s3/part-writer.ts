@@ -1,7 +1,7 @@
 // Cuts the bytes of an upload into parts of equal size and sends them, one while the next one is received.
 import type { PartSpool } from './part-spool.ts'
 import type { S3Storage } from './storage.ts'
-import { tailWritesOf, type UploadState } from './upload-state.ts'
+import { randomName, tailWritesOf, type UploadState } from './upload-state.ts'
 
 export type PartWriter = {
   /** Fetches the bytes after the last part: they begin the next one. */
@@ -20,6 +20,8 @@ export function makePartWriter(
   before: UploadState,
 ): PartWriter {
   let state = before
+  /** Of all states of this append. */
+  const version = randomName()
   /** Bytes of the part that is being received. */
   let filled = 0
   /** The part that is being sent. Resolves to its error, so that no rejection is unhandled. */
@@ -48,21 +50,24 @@ export function makePartWriter(
 
   async function putPart(body: ReturnType<PartSpool['body']>): Promise<void> {
     if (state.multipartId === undefined) {
-      await objects.put(keys.marker(id), '')
-      state = { ...state, multipartId: await multipart.create(keys.data(id)) }
+      const dataName = randomName()
+      await objects.put(keys.marker(id, dataName), '')
+      state = { ...state, dataName, multipartId: await multipart.create(keys.data(id, dataName)) }
     }
-    const { multipartId = '', etags } = state
-    const etag = await multipart.putPart(keys.data(id), multipartId, etags.length + 1, body)
-    state = { multipartId, etags: [...etags, etag], tail: undefined }
+    const { multipartId = '', dataName, etags } = state
+    const etag = await multipart.putPart(keys.data(id, dataName), multipartId, etags.length + 1, body)
+    state = { version, multipartId, dataName, etags: [...etags, etag], tail: undefined }
   }
+
+  const removeTail = (name: string) => objects.remove(keys.tail(id, name)).catch(() => {})
 
   return {
     async loadTail() {
       if (!before.tail) return
-      const { index, size } = before.tail
+      const { name, size, previous } = before.tail
       // The previous tail object is not needed any more: the stored state names the current one.
-      const removed = index > 1 ? objects.remove(keys.tail(id, index - 1)).catch(() => {}) : undefined
-      for await (const chunk of await objects.get(keys.tail(id, index))) await fill([chunk])
+      const removed = previous === undefined ? undefined : removeTail(previous)
+      for await (const chunk of await objects.get(keys.tail(id, name))) await fill([chunk])
       if (filled !== size) throw new Error(`the tail of the upload has ${filled} bytes instead of ${size}`)
       await removed
     },
@@ -78,10 +83,11 @@ export function makePartWriter(
     async flush() {
       await settle()
       if (filled === (state.tail?.size ?? 0)) return
-      const index = (before.tail?.index ?? 0) + 1
-      await objects.put(keys.tail(id, index), spool.body(filled))
+      const name = randomName()
+      await objects.put(keys.tail(id, name), spool.body(filled))
       // If a part was sent, `state` has no tail any more, so the writes of the tail are counted from zero again.
-      state = { ...state, tail: { index, size: filled, writes: tailWritesOf(state) + 1 } }
+      const tail = { name, size: filled, writes: tailWritesOf(state) + 1, previous: before.tail?.name }
+      state = { ...state, version, tail }
     },
     state: () => state,
   }

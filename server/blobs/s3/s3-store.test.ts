@@ -12,10 +12,13 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { newUploadId } from '../../testing/blob-drivers.ts'
 import { type S3Server, startS3Server } from '../../testing/s3-server.ts'
-import type { BlobStore } from '../blob-store.ts'
+import type { BlobStore, Upload } from '../blob-store.ts'
 import { type Digest, parseDigest } from '../digest.ts'
-import { bucketUrlOf } from './client.ts'
-import type { S3Options } from './s3-options.ts'
+import { bucketUrlOf, makeClient } from './client.ts'
+import { makeExchange } from './exchange.ts'
+import { makeMultipart } from './multipart.ts'
+import { makeObjects } from './objects.ts'
+import { defaultLimits, type S3Options, type StaticCredentials } from './s3-options.ts'
 import { openS3Store } from './s3-store.ts'
 
 const mebibyte = 1024 * 1024
@@ -35,20 +38,34 @@ async function push(blobs: BlobStore, content: Buffer): Promise<number> {
 
 const readAll = async (blobs: BlobStore, digest: Digest) => buffer((await blobs.read(digest)).stream())
 
+/** Two different parts with the same MD5 digest (X. Wang and H. Yu, 2004), which S3 uses as the ETag. */
+function collidingParts(bytes: number): [Buffer, Buffer] {
+  const first = Buffer.alloc(bytes)
+  first.write(
+    'd131dd02c5e6eec4693d9a0698aff95c2fcab58712467eab4004583eb8fb7f8955ad340609f4b30283e488832571415a' +
+      '085125e8f7cdc99fd91dbdf280373c5bd8823e3156348f5bae6dacd436c919c6dd53e2b487da03fd02396306d248cda0' +
+      'e99f33420f577ee8ce54b67080a80d1ec69821bcb6a8839396f9652b6ff72a70',
+    'hex',
+  )
+  const second = Buffer.from(first)
+  for (const at of [19, 45, 59, 83, 109, 123]) second[at] = (second[at] ?? 0) ^ 0x80
+  return [first, second]
+}
+
 /** Answers some requests itself and passes the others on to an S3 server. */
 type Proxy = {
   url: string
   /** The method and path (`line`) and the headers of each request that arrived. */
   seen: { line: string; headers: IncomingMessage['headers'] }[]
   /** Returns true if it has answered. */
-  intercept: (request: IncomingMessage, response: ServerResponse) => boolean
+  intercept: (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>
   close(): void
 }
 
 async function startProxy(target: string): Promise<Proxy> {
-  const server: Server = createServer((incoming, outgoing) => {
+  const server: Server = createServer(async (incoming, outgoing) => {
     proxy.seen.push({ line: `${incoming.method} ${incoming.url}`, headers: incoming.headers })
-    if (proxy.intercept(incoming, outgoing)) return
+    if (await proxy.intercept(incoming, outgoing)) return
     // The Host header stays that of the proxy, because the client has signed it.
     const options = { method: incoming.method, headers: incoming.headers }
     const passed = request(new URL(incoming.url ?? '', target), options, (answer) => {
@@ -112,9 +129,9 @@ describe('a blob store in S3', () => {
         line.replace(/[0-9a-f]{32,}/g, '…').replace(/\/..\//, '/../'),
       )
       assert.deepEqual(lines, [
-        'PUT /stemma/uploads/…/tail-1',
+        'PUT /stemma/uploads/…/tail-…',
         'PUT /stemma/blobs/sha256/../…',
-        'DELETE /stemma/uploads/…/tail-1',
+        'DELETE /stemma/uploads/…/tail-…',
       ])
       const names = proxy.seen.flatMap(({ headers }) => Object.keys(headers))
       assert.deepEqual(
@@ -319,6 +336,126 @@ describe('a blob store in S3', () => {
       })
     }
   })
+
+  describe('with two copies that continue the same state of an upload', () => {
+    const withCopies = (use: (a: BlobStore, b: BlobStore) => Promise<void>) =>
+      withStore({}, (a) => withStore({}, (b) => use(a, b)))
+
+    async function append(blobs: BlobStore, upload: Upload, content: Buffer): Promise<Upload> {
+      const appended = await blobs.append(upload, Readable.from([content], { objectMode: false }))
+      assert.ifError(appended.failure)
+      return appended.upload
+    }
+
+    /** Lets the copies of objects to the key of this digest fail, so that a finish stops after it has assembled. */
+    const failCopy = (incoming: IncomingMessage, response: ServerResponse, digest: Digest) =>
+      incoming.headers['x-amz-copy-source'] !== undefined &&
+      incoming.url?.includes(digest.slice('sha256:'.length)) === true &&
+      fail(response, 500, 'InternalError')
+
+    const partBytes = 5 * mebibyte
+    const [first, second] = collidingParts(partBytes)
+    const cases = [
+      { what: 'an upload without parts', head: 0, x: randomBytes(1000), y: randomBytes(1000) },
+      { what: 'the bytes after a part', head: partBytes + 7, x: randomBytes(1000), y: randomBytes(1000) },
+      { what: 'a part that has the same ETag', head: partBytes, x: first, y: second },
+    ]
+    for (const { what, head, x, y } of cases) {
+      test(`the hash of one is not used for the bytes of the other: ${what}`, () =>
+        withCopies(async (a, b) => {
+          const start = randomBytes(head)
+          const whole = Buffer.concat([start, x])
+          await push(a, whole)
+          let upload = await a.begin(newUploadId())
+          if (head > 0) upload = await append(a, upload, start)
+          const byA = await append(a, upload, x)
+          const byB = await append(b, upload, y)
+          assert.notEqual(byB.state, byA.state)
+          await assert.rejects(a.finish(byB, digestOf(whole)), { code: 'digest-mismatch' })
+          assert.ok((await readAll(a, digestOf(whole))).equals(whole))
+        }))
+    }
+
+    test('no bytes that one has stored are overwritten by the other', () =>
+      withCopies(async (a, b) => {
+        const [x, y] = [randomBytes(1000), randomBytes(1000)]
+        const begun = await a.begin(newUploadId())
+        const byA = await append(a, begun, x)
+        await append(b, begun, y)
+        assert.equal(await a.finish(byA, digestOf(x)), x.length)
+        assert.ok((await readAll(a, digestOf(x))).equals(x))
+      }))
+
+    test('an object that the other has assembled from other parts is not taken for that of this one', () =>
+      withCopies(async (a, b) => {
+        const [start, x, y] = [randomBytes(partBytes), randomBytes(1000), randomBytes(1000)]
+        const upload = await append(a, await a.begin(newUploadId()), start)
+        const byA = await append(a, upload, x)
+        const byB = await append(b, upload, y)
+        const [digest, other] = [x, y].map((end) => digestOf(Buffer.concat([start, end]))) as [Digest, Digest]
+        proxy.intercept = (incoming, response) => failCopy(incoming, response, other)
+        await assert.rejects(b.finish(byB, other), { code: 'unavailable' })
+        // The answer of S3, which the test server does not give.
+        proxy.intercept = (incoming, response) =>
+          incoming.url?.includes('uploadId=') === true && fail(response, 404, 'NoSuchUpload')
+        await assert.rejects(a.finish(byA, digest), { code: 'digest-mismatch' })
+        assert.equal(await a.size(digest), undefined)
+      }))
+
+    test('the object that one is copying is not replaced by the other', () =>
+      withCopies(async (a, b) => {
+        const [x, y] = [randomBytes(partBytes + 1000), randomBytes(partBytes + 1000)]
+        const begun = await a.begin(newUploadId())
+        const byA = await append(a, begun, x)
+        const byB = await append(b, begun, y)
+        proxy.intercept = async (incoming) => {
+          if (!incoming.url?.includes(digestOf(x).slice('sha256:'.length))) return false
+          proxy.intercept = (otherIncoming, otherResponse) =>
+            failCopy(otherIncoming, otherResponse, digestOf(y))
+          await assert.rejects(b.finish(byB, digestOf(y)), { code: 'unavailable' })
+          return false
+        }
+        await a.finish(byA, digestOf(x))
+        assert.ok((await readAll(a, digestOf(x))).equals(x))
+      }))
+  })
+
+  test('continues and finishes uploads of version 0.1, whose objects have numbers or no name', () =>
+    withStore({}, async (blobs) => {
+      const { bucket, credentials, limits } = options
+      const exchange = makeExchange()
+      // The options of the test server contain static credentials.
+      const getCredentials = async () => credentials as StaticCredentials
+      const client = makeClient(options, { ...defaultLimits, ...limits }, exchange, getCredentials)
+      const part = randomBytes(5 * mebibyte)
+      const [tail, more] = [randomBytes(1000), randomBytes(1000)]
+      const bodyOf = (bytes: Buffer) => ({ bytes: bytes.length, open: () => Readable.from([bytes]) })
+      for (const hasPart of [false, true]) {
+        for (const isContinued of [false, true]) {
+          const id = newUploadId()
+          const etags: string[] = []
+          let multipartId: string | undefined
+          if (hasPart) {
+            const multipart = makeMultipart(client, bucket)
+            multipartId = await multipart.create(`uploads/${id}/data`)
+            etags.push(await multipart.putPart(`uploads/${id}/data`, multipartId, 1, bodyOf(part)))
+          }
+          const objects = makeObjects(client, bucket, 7)
+          for (const name of ['multipart', 'tail-1']) await objects.put(`uploads/${id}/${name}`, '')
+          await objects.put(`uploads/${id}/tail-2`, bodyOf(tail))
+          const state = JSON.stringify({ multipartId, etags, tail: { index: 2, size: 1000, writes: 2 } })
+          let upload: Upload = { id, size: etags.length * part.length + 1000, state }
+          assert.equal(await blobs.uploadSize(upload), upload.size)
+          if (isContinued) upload = (await blobs.append(upload, Readable.from([more]))).upload
+          const content = Buffer.concat([...(hasPart ? [part] : []), tail, ...(isContinued ? [more] : [])])
+          assert.equal(await blobs.finish(upload, digestOf(content)), content.length)
+          assert.ok((await readAll(blobs, digestOf(content))).equals(content))
+          await blobs.discard({ id })
+          assert.deepEqual(await Array.fromAsync(objects.list(`uploads/${id}/`)), [])
+        }
+      }
+      exchange.close()
+    }))
 
   test('shows no files in its spool folder, during an upload or after it', () =>
     withStore({}, async (blobs) => {
