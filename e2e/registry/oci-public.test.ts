@@ -1,10 +1,14 @@
 // Pulls from public repos, which need no credentials.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import type { Settings } from '../../server/resources/dependencies.ts'
+import { findRepoFor } from '../../server/resources/registry/content/find-repo-for.ts'
 import { sql } from '../../server/store/sql.ts'
+import { contentOf } from '../../server/store/statement/statement.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
+import { anonymous } from '../../server/wire/caller.ts'
 import { digestOf, imageOf, ociClient } from './oci-client.ts'
 import { basic, challengeOf, getToken, withChallenge } from './token-client.ts'
 
@@ -119,6 +123,52 @@ onEachStore('public repos', (engine) => {
         yield sql`update groups set name = 'renamed' where name = 'acme' and uid <> ${platform.owner.organization}`
       })
       assert.equal(await isOurs(), true)
+    })
+
+    test('are found in the groups of an organization whose name others have, too', async () => {
+      const [first] = await Promise.all(Array.from({ length: 3 }, () => platform.addOrganization('deep')))
+      assert.ok(first)
+      const headers = { authorization: `Bearer ${first.token}`, 'content-type': 'application/json' }
+      const make = async (kind: string, parent: string, fields: object) => {
+        const init = { method: 'POST', headers, body: JSON.stringify(fields) }
+        const response = await fetch(`${url}/${kind}/${parent}`, init)
+        assert.equal(response.status, 200)
+        return ((await response.json()) as { uid: string }).uid
+      }
+      let group = first.organization
+      const path = ['deep']
+      for (let depth = 1; depth < 32; depth++) {
+        group = await make('iam/v2beta1/groups', group, { name: 'g' })
+        path.push('g')
+        if (![1, 2, 31].includes(depth)) continue
+        await make('registry/v2beta1/repos', group, { name: 'tools/app', public: true })
+        const scope = `repository:${[...path, 'tools/app'].join('/')}:pull`
+        assert.equal((await getToken(url, [scope])).body.scope, scope)
+        const missing = scope.replace('app', 'none')
+        assert.equal((await getToken(url, [missing])).body.scope, '')
+      }
+    })
+
+    test('cost few statements to look for, however many parts a name has', async () => {
+      await Promise.all([1, 2].map(() => platform.addOrganization('long')))
+      const long = `long/${'a/'.repeat(590)}a`
+      const { status, body } = await getToken(url, [`repository:${long}:pull`])
+      assert.deepEqual([status, body.scope], [200, ''])
+      assert.equal((await fetch(`${url}/v2/${long}/tags/list`)).status, 401)
+      // The settings that the function reads.
+      const settings = { publicRepos: true } as Settings
+      const counted = await platform.store.read(function* () {
+        const work = findRepoFor(settings, { caller: anonymous, time: 0, list: [] }, long)
+        let count = 0
+        let mostValues = 0
+        for (let step = work.next(); !step.done; count++) {
+          mostValues = Math.max(mostValues, contentOf(step.value).values.length)
+          step = work.next(yield step.value)
+        }
+        return { count, mostValues }
+      })
+      assert.ok(counted.count <= 5, `${counted.count} statements`)
+      assert.ok(counted.mostValues <= 130, `${counted.mostValues} values`)
     })
 
     test('allow pulls and nothing else', async () => {

@@ -16,7 +16,7 @@ import type { FoundRepo } from './found-repo.ts'
 import { repoInLevels, selectLevels } from './joined-levels.ts'
 
 /** Groups are nested less deeply than this. */
-const maxDepth = 64
+export const maxDepth = 64
 /** How many groups with the same name are read. */
 export const maxNamesakes = 20
 

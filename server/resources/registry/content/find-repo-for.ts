@@ -2,11 +2,11 @@
 // those that a caller has nothing to do with must not make a name ambiguous.
 import { depthOf, isAtOrBelow, isBelow, lineage } from '../../../aip/uid.ts'
 import type { Grants } from '../../../policy/grants.ts'
-import type { Placeholder, Placeholders, Row, Sql } from '../../../store/sql.ts'
+import type { Placeholder, Placeholders, Sql } from '../../../store/sql.ts'
 import { among, join, prepared, raw, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import type { Settings } from '../../dependencies.ts'
-import { findRepo, maxNamesakes, readAllNamesakes, readLevels } from '../find-repo.ts'
+import { findRepo, maxDepth, maxNamesakes, readAllNamesakes, readLevels } from '../find-repo.ts'
 import type { FoundRepo } from '../found-repo.ts'
 
 /** Like `findRepo`, for one caller. `grants` are all grants of the caller, not only those for one group. */
@@ -43,32 +43,50 @@ function* readHeldNamesakes(grants: Grants, parent: string | undefined, name: st
  * were limited, a stranger could hide a group behind many others.
  */
 function* oldestPublic(parent: string | undefined, name: string, below: readonly string[]): Work<string[]> {
-  const found: Row[] = []
-  for (let depth = 0; depth < below.length; depth++) {
-    const names = [name, ...below.slice(0, depth), below.slice(depth).join('/')]
-    const values = parent === undefined ? names : [parent, ...names]
-    found.push(...(yield prepared(selectOldestPublic, [parent === undefined], values)))
-  }
-  // Verified organizations come first, then the repo that has been public for longest.
-  const [oldest] = found.sort((a, b) => Number(a[1]) - Number(b[1]) || Number(a[2]) - Number(b[2]))
+  if (below.length === 0) return []
+  const length = 2 ** Math.ceil(Math.log2(Math.min(below.length, maxDepth)))
+  const levels = Array.from({ length }, (_, level) => levelValues(below, level)).flat()
+  const isOrganization = parent === undefined
+  const values = [...(isOrganization ? [name] : [parent, name]), ...levels]
+  const [oldest] = yield prepared(selectOldestPublic, [isOrganization], values)
   return oldest ? [oldest[0] as string] : []
 }
 
-/** The values are the parent, if there is one, the names of the groups from the top, and the name of the repo. */
-function selectOldestPublic(values: Placeholders<string[]>, isOrganization: boolean): Sql {
-  const names = isOrganization ? values : values.slice(1)
-  const groups = names.slice(0, -1)
-  const joined = groups.map((_, at) => `groups g${at}`).join(' cross join ')
-  const conditions = groups.map((name, at) => {
-    const inParent = at === 0 ? topCondition(values, isOrganization) : raw(`g${at}.parent = g${at - 1}.uid`)
-    return sql`${inParent} and ${raw(`g${at}.name`)} = ${name}`
-  })
-  const isUnverified = raw('case when g0.domain is null then 1 else 0 end')
-  return sql`select g0.uid, ${isUnverified} as unverified, r.public_since
-    from ${raw(joined)} cross join repos r where ${join(conditions, ' and ')}
-    and ${raw(`r.parent = g${groups.length - 1}.uid`)} and r.name = ${names.at(-1) as Placeholder} and r.public_since > 0
-    order by unverified, r.public_since, r.uid limit 1`
-}
+/**
+ * For a group at this level below the first one: the name of the group that follows in the full name, and the name that
+ * a repo in this group would have. The last part is never the name of a group.
+ */
+const levelValues = (
+  below: readonly string[],
+  level: number,
+): [group: string | null, repo: string | null] => [
+  level < below.length - 1 ? (below[level] ?? null) : null,
+  level < below.length ? below.slice(level).join('/') : null,
+]
 
-const topCondition = ([parent]: Placeholders<string[]>, isOrganization: boolean): Sql =>
-  isOrganization ? raw('g0.parent is null') : sql`g0.parent = ${parent as Placeholder}`
+/**
+ * The values are the parent, if there is one, the name of the group, and those of each level. The number of levels is a
+ * power of two, so there are few different statements. The order of the joins is that in which indexes are used.
+ */
+function selectOldestPublic(values: Placeholders<(string | null)[]>, isOrganization: boolean): Sql {
+  const [parent, name, ...levels] = (isOrganization ? [undefined, ...values] : values) as [
+    Placeholder | undefined,
+    Placeholder,
+    ...Placeholder[],
+  ]
+  const inParent = parent ? sql`parent = ${parent}` : raw('parent is null')
+  const rows = Array.from({ length: levels.length / 2 }, (_, level) => {
+    const [group, repo] = levels.slice(2 * level) as [Placeholder, Placeholder]
+    return sql`(${raw(String(level))}, ${group}, ${repo})`
+  })
+  return sql`with recursive levels (level, group_name, repo_name) as (values ${join(rows, ', ')}),
+    reached (top, unverified, uid, level) as (
+      select uid, case when domain is null then 1 else 0 end, uid, 0 from groups where ${inParent} and name = ${name}
+      union all
+      select reached.top, reached.unverified, g.uid, reached.level + 1 from reached
+        cross join levels cross join groups g
+        where levels.level = reached.level and g.parent = reached.uid and g.name = levels.group_name)
+    select reached.top, reached.unverified, r.public_since from reached cross join levels cross join repos r
+    where levels.level = reached.level and r.parent = reached.uid and r.name = levels.repo_name and r.public_since > 0
+    order by reached.unverified, r.public_since, r.uid limit 1`
+}
