@@ -111,6 +111,13 @@ onEachStore('limits of the registry', (engine) => {
     const { status, headers } = await refused.response()
     assert.deepEqual([status, headers.get('retry-after')], [429, '5'])
     refused.close()
+    // The other identities of the organization are refused as well, and those of other organizations are not.
+    const colleague = await platform.addIdentity(platform.owner.organization, 'owner')
+    const byColleague = await ociClient(platform.url, colleague.token).send('PATCH', third, { body: 'third' })
+    assert.equal(byColleague.status, 429)
+    assert.match(await byColleague.text(), /at most 2 uploads to the organization/)
+    const { token } = await platform.addOrganization('wayne')
+    await ociClient(platform.url, token).pushBlob('wayne/web', 'of another organization')
     for (const raw of running) raw.send('0\r\n\r\n')
     for (const raw of running) {
       assert.equal((await raw.response()).status, 202)

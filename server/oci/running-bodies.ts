@@ -6,34 +6,61 @@ import { tooManyRequests } from '../aip/errors.ts'
 export type MaxBodies = { caller: number; total: number }
 
 export type RunningBodies = {
-  /** Throws if too many are running. Returns a function that ends this one. */
-  start(caller: string): () => void
+  /** Throws if too many are running. `repo` is a uid. Returns a function that ends this one. */
+  start(caller: string, repo: string): () => void
 }
 
 const retrySeconds = 5
 
+/**
+ * The part of all bodies that may belong to repos of one organization. Without this limit, an organization with many
+ * identities could keep all others from uploading.
+ */
+const organizationPart = 1 / 4
+
 export function openRunningBodies({ caller: perCaller, total }: MaxBodies): RunningBodies {
-  /** The number of running bodies by caller. Callers without any have no entry, so the map stays small. */
-  const countByCaller = new Map<string, number>()
+  // At least as many as one caller may have.
+  const perOrganization = total === 0 ? 0 : Math.max(perCaller, Math.ceil(total * organizationPart))
+  const byCaller = openCounts()
+  const byOrganization = openCounts()
   let sum = 0
   return {
-    start(caller) {
-      const own = countByCaller.get(caller) ?? 0
-      if (perCaller > 0 && own >= perCaller)
+    start(caller, repo) {
+      const [organization = ''] = repo.split('/', 1)
+      if (perCaller > 0 && byCaller.of(caller) >= perCaller)
         throw tooManyRequests(
           `at most ${perCaller} of your uploads may arrive at a time; wait until one of them ends`,
           retrySeconds,
         )
+      if (perOrganization > 0 && byOrganization.of(organization) >= perOrganization)
+        throw tooManyRequests(
+          `at most ${perOrganization} uploads to the organization may arrive at a time; wait until one of them ends`,
+          retrySeconds,
+        )
       if (total > 0 && sum >= total)
         throw tooManyRequests('too many uploads are arriving; try again later', retrySeconds)
-      countByCaller.set(caller, own + 1)
+      byCaller.add(caller, 1)
+      byOrganization.add(organization, 1)
       sum++
       return () => {
+        byCaller.add(caller, -1)
+        byOrganization.add(organization, -1)
         sum--
-        const left = (countByCaller.get(caller) ?? 0) - 1
-        if (left > 0) countByCaller.set(caller, left)
-        else countByCaller.delete(caller)
       }
+    },
+  }
+}
+
+/** Numbers by key. Keys with the number zero have no entry, so the map stays small. */
+function openCounts() {
+  const counts = new Map<string, number>()
+  const of = (key: string) => counts.get(key) ?? 0
+  return {
+    of,
+    add(key: string, change: number): void {
+      const count = of(key) + change
+      if (count > 0) counts.set(key, count)
+      else counts.delete(key)
     },
   }
 }

@@ -82,13 +82,25 @@ test('a body that has arrived completely is not too slow, however long it takes 
 
 test('running bodies are limited for each caller and in total, and counted until they end', () => {
   const { start } = openRunningBodies({ caller: 2, total: 3 })
-  const [first] = [start('a'), start('a')]
-  assert.throws(() => start('a'), /at most 2 of your uploads/)
-  start('b')
-  assert.throws(() => start('c'), /too many uploads/)
+  const [first] = [start('a', 'one/repo'), start('a', 'one/repo')]
+  assert.throws(() => start('a', 'two/repo'), /at most 2 of your uploads/)
+  start('b', 'two/repo')
+  assert.throws(() => start('c', 'two/repo'), /too many uploads/)
   first?.()
-  start('c')
-  assert.throws(() => start('a'), /too many uploads/)
+  start('c', 'two/repo')
+  assert.throws(() => start('a', 'three/repo'), /too many uploads/)
   const unlimited = openRunningBodies({ caller: 0, total: 0 })
-  for (let count = 0; count < 100; count++) unlimited.start('a')
+  for (let count = 0; count < 100; count++) unlimited.start('a', 'one/repo')
+})
+
+test('the identities of one organization together get at most a quarter of all running bodies', () => {
+  const { start } = openRunningBodies({ caller: 4, total: 32 })
+  const ends = ['a', 'b'].flatMap((caller) =>
+    Array.from({ length: 4 }, (_, at) => start(caller, `one/group/${at}`)),
+  )
+  assert.throws(() => start('c', 'one/other'), /at most 8 uploads to the organization/)
+  start('c', 'two/repo')
+  ends[0]?.()
+  start('c', 'one/other')
+  assert.throws(() => start('d', 'one/other'), /at most 8 uploads to the organization/)
 })
