@@ -173,6 +173,38 @@ onEachStore('tokens of the registry', (engine) => {
     assert.equal(await statusOf(byUid, 'GET', '/v2/acme/web/manifests/latest'), 401)
   })
 
+  test('allow mounts only from repos that they allow to pull from', async () => {
+    await ociClient(url, platform.owner.token).pushImage('acme/private', 'latest', 'private layer')
+    const digest = digestOf('private layer')
+    const target = 'repository:acme/mounts:pull,push'
+    const withoutSource = [
+      target,
+      `${target} repository:acme/web:pull`,
+      `${target} repository:acme/private:push`,
+      `${target} repository:acme/private:delete`,
+    ]
+    for (const from of ['&from=acme/private', '']) {
+      const mount = `/v2/acme/mounts/blobs/uploads/?mount=${digest}${from}`
+      for (const scope of withoutSource) {
+        const token = await tokenFor(scope)
+        assert.equal(await statusOf(token, 'POST', mount), 202, `${scope} ${from}`)
+        assert.equal(await statusOf(token, 'GET', `/v2/acme/mounts/blobs/${digest}`), 404)
+      }
+    }
+    // The repo that the request names counts, not another one that has the blob and that the token names.
+    const both = await tokenFor(`${target} repository:acme/private:pull`)
+    const other = `/v2/acme/mounts/blobs/uploads/?mount=${digest}&from=acme/web`
+    assert.equal(await statusOf(both, 'POST', other), 202)
+    for (const [name, from] of [
+      ['acme/mounts', '&from=acme/private'],
+      ['acme/mounts-without-source', ''],
+    ]) {
+      const token = await tokenFor(`repository:${name}:pull,push repository:acme/private:pull`)
+      assert.equal(await statusOf(token, 'POST', `/v2/${name}/blobs/uploads/?mount=${digest}${from}`), 201)
+      assert.equal(await statusOf(token, 'GET', `/v2/${name}/blobs/${digest}`), 200)
+    }
+  })
+
   test('do not tell which repos exist', async () => {
     const { token } = await platform.addOrganization('stranger')
     const names = ['acme/web', 'acme/nothing', 'acme/a/b/c', 'nobody/web', `${'0'.repeat(40)}`]

@@ -1,3 +1,5 @@
+import type { RepoAccess } from './repo-access.ts'
+
 /** The caller, as identified by its token. Its grants are read for each call. */
 export type Caller = {
   identity: string
@@ -9,6 +11,8 @@ export type Caller = {
   signIn?: SignIn
   /** Undefined if the token has no limits. */
   limits?: TokenLimits
+  /** The access to repos that a token of the registry allows. Undefined for other credentials. */
+  repos?: readonly RepoAccess[]
   /** The claims of the token that was exchanged for this one, for the event log: issuer, subject and audience. */
   act?: Readonly<Record<string, string>>
 }

@@ -50,10 +50,11 @@ export const openRegistryTokens = (
       parties: { issuer: authUrl, audience: audienceOf(baseUrl) },
       ...{ type: registryTokenType, requiredClaims: ['exp', 'iat', 'access'] },
       // Only a caller without credentials has no subject.
-      read: (payload) => ({
-        caller: payload.sub === undefined ? anonymous : callerOf(payload),
-        access: accessOf(payload),
-      }),
+      read: (payload) => {
+        const access = accessOf(payload)
+        const caller = payload.sub === undefined ? anonymous : callerOf(payload)
+        return { caller: { ...caller, repos: access }, access }
+      },
     },
     now,
   )

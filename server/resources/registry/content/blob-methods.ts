@@ -9,6 +9,7 @@ import type {
 import { BlobSchema, MountBlobResponseSchema } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { isUid } from '../../../aip/uid.ts'
 import { admitToWrite } from '../../../policy/admit.ts'
+import type { Grants } from '../../../policy/grants.ts'
 import { grantedRegions, holds } from '../../../policy/grants.ts'
 import { readGrants } from '../../../policy/read-grants.ts'
 import type { Call } from '../../../rpc/call.ts'
@@ -17,13 +18,15 @@ import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import type { Caller } from '../../../wire/caller.ts'
 import { messageReply, unencodedReply } from '../../../wire/reply.ts'
-import type { Dependencies } from '../../dependencies.ts'
+import type { RepoAccess } from '../../../wire/repo-access.ts'
+import type { Dependencies, Settings } from '../../dependencies.ts'
 import { emptyReply } from '../../reply.ts'
 import { hasManifest, lastUseCutoff } from '../blob-use.ts'
 import { recordDeletion } from '../record-deletion.ts'
 import { pullRow } from './admit-to-pull.ts'
 import { blobRow, linkBlob, lockBlob, readBlobSize, unlinkBlob } from './blob-rows.ts'
 import { noBlob, usedBlob } from './content-errors.ts'
+import { findRepoFor } from './find-repo-for.ts'
 import { recordBlobPush } from './record-push.ts'
 import { lockRepo, throwMissing } from './require-repo.ts'
 
@@ -53,7 +56,8 @@ export const blobMethods = (deps: Dependencies) => ({
       const time = deps.now()
       const cutoff = lastUseCutoff(time, deps.settings.contentGraceMs)
       const mounted =
-        (yield* mayReadBlob(access.caller, { time, cutoff }, source, digest)) && (yield* lockBlob(digest))
+        (yield* mayReadBlob(deps.settings, access.caller, { time, cutoff }, source, digest)) &&
+        (yield* lockBlob(digest))
       if (mounted) {
         yield* linkBlob(access, repo, digest, time)
         yield* recordBlobPush(access, call.demand, digest)
@@ -85,21 +89,27 @@ const capabilities = [Capability.CAP_REPO_BLOBS_GET]
 /** Callers with grants in more regions must name the repo that has the blob. */
 const maxRegions = 100
 
+type Times = { time: number; cutoff: number }
+
 /**
  * Whether the caller may read the blob in the source or, without a source, in any repo. A blob that
  * the caller may not read looks like one that does not exist: otherwise anyone could ask which
  * content other organizations have.
  */
 function* mayReadBlob(
+  settings: Settings,
   caller: Caller,
-  { time, cutoff }: { time: number; cutoff: number },
+  times: Times,
   source: string,
   digest: string,
 ): Work<boolean> {
+  if (caller.repos)
+    return yield* mayReadInRepos(settings, { ...caller, repos: caller.repos }, times, source, digest)
+  const { time, cutoff } = times
   if (source !== '') {
     if (!isUid(source)) return false
     const grants = yield* readGrants(caller, time, source)
-    return holds(grants, capabilities, source) && (yield* readBlobSize(source, digest, cutoff)) !== undefined
+    return yield* isReadable(grants, source, digest, cutoff)
   }
   const regions = grantedRegions(yield* readGrants(caller, time, undefined), capabilities)
   for (const { uid } of regions.slice(0, maxRegions)) {
@@ -110,4 +120,25 @@ function* mayReadBlob(
     if (row) return true
   }
   return false
+}
+
+/** The same with a token of the registry, which allows the caller to pull from some repos only. It names at most 20. */
+function* mayReadInRepos(
+  settings: Settings,
+  caller: Caller & { repos: readonly RepoAccess[] },
+  { time, cutoff }: Times,
+  source: string,
+  digest: string,
+): Work<boolean> {
+  const grants = yield* readGrants(caller, time, undefined)
+  for (const { name } of caller.repos.filter(({ actions }) => actions.includes('pull'))) {
+    const found = yield* findRepoFor(settings, grants, name)
+    if (found.kind !== 'repo' || (source !== '' && source !== found.uid)) continue
+    if (yield* isReadable(grants, found.uid, digest, cutoff)) return true
+  }
+  return false
+}
+
+function* isReadable(grants: Grants, repo: string, digest: string, cutoff: number): Work<boolean> {
+  return holds(grants, capabilities, repo) && (yield* readBlobSize(repo, digest, cutoff)) !== undefined
 }

@@ -1999,7 +1999,8 @@ export const Content: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Gives a blob of another repo to this one, if the caller may read it there.
+   * Gives a blob of another repo to this one, if the caller may read it there. With a token of the registry, only if
+   * the token allows to pull from that repo.
    *
    * @generated from rpc platform.registry.content.Content.MountBlob
    */
