@@ -1,13 +1,18 @@
 // Sign-in with a password and a code of an authenticator app, or a recovery code.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import type { DescMethod } from '@bufbuild/protobuf'
 import { AccountService } from '@stemma/api/gen/platform/iam/v2beta1/account_pb.ts'
 import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
+import { PeopleService } from '@stemma/api/gen/platform/server/v2beta1/person_pb.ts'
 import * as oidc from 'openid-client'
 import { Code } from '../../server/aip/code.ts'
+import { addOperator } from '../../server/auth/administration/operators.ts'
+import { secondFactorsOf } from '../../server/auth/second-factors/second-factors.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
+import { operatorAccess } from '../../server/policy/system-access.ts'
 import { sql } from '../../server/store/sql.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
@@ -27,7 +32,9 @@ const {
   beginAuthenticatorApp,
   confirmAuthenticatorApp,
   removeAuthenticatorApp,
+  changePassword,
 } = AccountService.method
+const { signOutPerson, resetPersonPassword, resetPersonSecondFactors } = PeopleService.method
 const { createGroupInvite } = GroupInvitesService.method
 const { exchangeRefreshToken } = SecurityTokenService.method
 const wrongCode = 'The code is wrong, or was used before.'
@@ -124,6 +131,24 @@ onEachStore('a second factor', (engine) => {
     clockOffset += 11 * 60_000
     const late = await visitor.submitTo(page, '/second-factor', { code: app.codeAt(now()) })
     assert.ok(!isFinished(late), 'the password counts for ten minutes')
+    // A wrong code shows the page again, but does not extend the ten minutes.
+    const slow = await typePassword('bob@example.com')
+    clockOffset += 6 * 60_000
+    const again = await slow.visitor.submitTo(slow.page, '/second-factor', { code: 'wrong' })
+    assert.equal(again.alert, wrongCode)
+    clockOffset += 6 * 60_000
+    const end = await slow.visitor.submitTo(again, '/second-factor', { code: app.codeAt(now()) })
+    assert.ok(!isFinished(end))
+  })
+
+  test('does not finish a sign-in from before a change of the password', async () => {
+    const email = 'kim@example.com'
+    const { app, token } = await addPerson(email)
+    const { visitor, page } = await typePassword(email)
+    const change = { currentPassword: password, newPassword: 'seven green bicycles at noon' }
+    assert.equal((await rest.call(changePassword, change, token)).error, undefined)
+    const refused = await visitor.submitTo(page, '/second-factor', { code: app.codeAt(now()) })
+    assert.deepEqual([refused.status, isFinished(refused)], [400, false])
   })
 
   test('can be replaced by a recovery code, which works once', async () => {
@@ -202,6 +227,40 @@ onEachStore('a second factor', (engine) => {
       assert.equal(response.status, 200)
       return ((await response.json()) as { token?: string }).token
     }
+
+    test('is not set up by a sign-in from before a reset or a change of the password', async () => {
+      const operator = await addAccount(platform, 'root@example.com')
+      await platform.store.write(() => addOperator(operatorAccess, operator, now()))
+      const operatorToken = (await signIn(platform, 'root@example.com')).tokens.access_token
+      const asOperator = (method: DescMethod) => (uid: string) => rest.call(method, { uid }, operatorToken)
+      const newPassword = 'seven green bicycles at noon'
+      const ends = {
+        changePassword: (_: string, token: string) =>
+          rest.call(changePassword, { currentPassword: password, newPassword }, token),
+        resetPersonPassword: asOperator(resetPersonPassword),
+        resetPersonSecondFactors: asOperator(resetPersonSecondFactors),
+        signOutPerson: asOperator(signOutPerson),
+      }
+      for (const [name, end] of Object.entries(ends)) {
+        const email = `${name.toLowerCase()}@example.com`
+        const identity = await addAccount(platform, email)
+        await platform.bind(identity, 'viewer', platform.owner.organization)
+        const { tokens } = await signIn(platform, email)
+        await requireFactor(true)
+        try {
+          const { visitor, page } = await typePassword(email)
+          const { error } = await end(identity, tokens.access_token)
+          assert.equal(error, undefined, name)
+          const refused = await setUp(visitor, page)
+          assert.equal(refused.status, 400, name)
+          assert.match(refused.text, /this sign-in has expired/i)
+          const factors = await platform.store.read(() => secondFactorsOf(identity))
+          assert.equal(factors.hasAuthenticatorApp, false, name)
+        } finally {
+          await requireFactor(false)
+        }
+      }
+    })
 
     test('ends earlier sign-ins without one at their next renewal', async () => {
       const email = 'hal@example.com'

@@ -67,6 +67,11 @@ export function* newSignInTime(identity: string, now: number, provider?: string)
   return Math.max(secondOf(now), (yield* lastSignOut(identity, provider)) + 1)
 }
 
+/** Whether a sign-in at this second is still valid. Throws if the person is disabled. */
+export function* isAfterSignOut(identity: string, second: number): Work<boolean> {
+  return second > (yield* lastSignOut(identity, undefined))
+}
+
 function* lastSignOut(identity: string, provider: string | undefined): Work<number> {
   const row = yield* first(sql`select second, disabled_second from sign_outs where identity = ${identity}`)
   const [signedOutAt, disabledAt] = (row ?? [-1, null]) as [number, number | null]

@@ -63,6 +63,20 @@ export function* ensureVouchedAccount(
 }
 
 /**
+ * The stored hash of a person's password. On PostgreSQL, the lock makes a change of the password wait for the end of
+ * this transaction.
+ */
+export function* lockPassword(identity: string): Work<string | undefined> {
+  for (const table of [sql`accounts`, sql`claimed_accounts`]) {
+    const row = yield* first(
+      sql`select password from ${table} where identity = ${identity} /*pg for share */`,
+    )
+    if (row) return row[0] as string
+  }
+  return undefined
+}
+
+/**
  * Also signs the person out everywhere, so that sessions with the old password end. If the account only claims its
  * address, `passwordHash` must be made by `hashForUnverifiedAddress`.
  */

@@ -32,7 +32,7 @@ onEachStore('an account with an unverified address', (engine) => {
           await hashForUnverifiedAddress(after, email, typed),
           'the first hash is the one that a new account gets',
         )
-        return store.read(() => findClaim(email, hashes))
+        return (await store.read(() => findClaim(email, hashes)))?.identity
       }
       assert.equal(await find(password), identity)
       assert.equal(await find('several other words'), undefined)

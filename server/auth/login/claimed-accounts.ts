@@ -31,16 +31,19 @@ function saltOf({ secret }: HashDependencies, email: string): Buffer {
   return createHmac('sha256', key).update(email).digest().subarray(0, saltSize)
 }
 
-/** The identity of the account with this address and one of these hashes. */
-export function* findClaim(email: string, passwordHashes: readonly string[]): Work<string | undefined> {
+/** The account with this address and one of these hashes. */
+export function* findClaim(
+  email: string,
+  passwordHashes: readonly string[],
+): Work<{ identity: string; passwordHash: string } | undefined> {
   const hashes = join(
     passwordHashes.map((hash) => sql`${hash}`),
     ', ',
   )
   const row = yield* first(
-    sql`select identity from claimed_accounts where email = ${email} and password in (${hashes})`,
+    sql`select identity, password from claimed_accounts where email = ${email} and password in (${hashes})`,
   )
-  return row?.[0] as string | undefined
+  return row && { identity: row[0] as string, passwordHash: row[1] as string }
 }
 
 /** At most `limit` identities whose accounts claim an address, oldest first. */
@@ -63,7 +66,7 @@ export function* claimAddress(
 ): Work<string> {
   // A concurrent request of the same person may have created the account.
   const existing = yield* findClaim(email, [passwordHash])
-  if (existing !== undefined) return existing
+  if (existing) return existing.identity
   const subject = `invited/${random(16).toString('hex')}`
   const identity = yield* people.ensure({ issuer, subject, name: email, emailUnverified: email })
   yield sql`insert into claimed_accounts (identity, email, password) values (${identity}, ${email}, ${passwordHash})`

@@ -1,11 +1,20 @@
 // Converts errors to pages.
 import { errors } from 'oidc-provider'
+import { Code } from '../../aip/code.ts'
 import { malformed, retryHeaders, StatusError } from '../../aip/errors.ts'
 import { errorPage } from '../../pages/error.ts'
 import type { PageResponse } from './page-request.ts'
 
 export const expiredSignIn = () =>
-  malformed('this sign-in has expired, or was begun in another browser; start again')
+  new StatusError(
+    Code.INVALID_ARGUMENT,
+    'this sign-in has expired, or was begun in another browser; start again',
+    { metadata: { cause: signInExpired } },
+  )
+
+export const isExpiredSignIn = ({ metadata }: StatusError) => metadata.cause === signInExpired
+
+const signInExpired = 'SIGN_IN_EXPIRED'
 
 /** The error that the client receives; undefined if something went wrong that the client must not see. */
 export function clientErrorOf(error: unknown): StatusError | undefined {

@@ -27,7 +27,7 @@ export async function signInWithNewAccount(
     // created, even if the address has other accounts, so the response does not reveal whether it has any. Creating
     // an account counts as a wrong password, because a guesser could try passwords in this way.
     const verified = await verifyPassword(deps, email, password, request.address)
-    if (verified.person) return await finishPasswordSignIn(deps, request, interaction, verified.person)
+    if (verified.person) return await finishPasswordSignIn(deps, request, interaction, verified)
     return await finishNewAccount(deps, request, interaction, { email, passwordHash: verified.claimHash })
   } catch (error) {
     return showLoginError(deps, interaction, error, 'new-email', { email })

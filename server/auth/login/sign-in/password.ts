@@ -22,14 +22,13 @@ export async function signInWithPassword(
   const email = canonicalEmail(form.get('email') ?? '')
   try {
     const verified = await verifyPassword(deps, email, form.get('password') ?? '', address)
-    const { person } = verified
-    if (!person) {
+    if (!verified.person) {
       logRefusal(deps, request, verified.account, Code.UNAUTHENTICATED)
       deps.onSignInResult({ by: 'pwd', address, reason: 'wrong address or password' })
       return showLoginForm(deps, interaction, { status: 401, error: { field: 'password', message }, email })
     }
-    return await finishPasswordSignIn(deps, request, interaction, person).catch((error: unknown) => {
-      if (error instanceof StatusError) logRefusal(deps, request, person.identity, error.code)
+    return await finishPasswordSignIn(deps, request, interaction, verified).catch((error: unknown) => {
+      if (error instanceof StatusError) logRefusal(deps, request, verified.person.identity, error.code)
       throw error
     })
   } catch (error) {

@@ -3,6 +3,7 @@
 // who has no second factor and needs none, and otherwise show the next page.
 import { Code } from '../../../aip/code.ts'
 import { StatusError } from '../../../aip/errors.ts'
+import { digestOf } from '../../../crypto/digest.ts'
 import { newFactorPage, secondFactorPage } from '../../../pages/sign-in/second-factor.ts'
 import type { Work } from '../../../store/work.ts'
 import { addConfirmedApp, useAuthenticatorCode } from '../../second-factors/authenticator-app.ts'
@@ -11,11 +12,12 @@ import { isRecoveryCode, useRecoveryCode } from '../../second-factors/recovery-c
 import { requiringOrganizations } from '../../second-factors/requirement.ts'
 import { hasSecondFactor, secondFactorsOf } from '../../second-factors/second-factors.ts'
 import { base32Of, matchingStep, totpSecretSize, totpUri } from '../../second-factors/totp.ts'
+import { secondOf } from '../../sign-out-times.ts'
+import { newSignInTime } from '../../sign-outs.ts'
 import { attemptAll } from '../../throttle.ts'
-import { plainMessage, sentence } from '../error-response.ts'
+import { isExpiredSignIn, plainMessage, sentence } from '../error-response.ts'
 import type { PageEvent } from '../page-log.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
-import type { AuthenticatedPerson } from '../people.ts'
 import { attemptsOf } from '../sign-in-throttles.ts'
 import type { NewAccount } from './create-account.ts'
 import { createAccount } from './create-account.ts'
@@ -25,26 +27,42 @@ import type { Interaction } from './interaction.ts'
 import { pageContextOf, parameterOf, requireInteraction } from './interaction.ts'
 import { passkeyOffer } from './passkey-offer.ts'
 import type { PendingSignIn } from './pending-sign-in.ts'
-import { openPending, sealPending } from './pending-sign-in.ts'
+import { openPending, requireNotEnded, sealPending } from './pending-sign-in.ts'
+import type { VerifiedPerson } from './verify-password.ts'
 
 /** Completes the sign-in of a person whose password was right, or asks for the second factor. */
 export async function finishPasswordSignIn(
   deps: SignInDependencies,
   request: PageRequest,
   interaction: Interaction,
-  person: AuthenticatedPerson,
+  { person, passwordHash }: VerifiedPerson,
 ): Promise<PageResponse> {
   const { identity, email } = person
-  const { factors, isRequired } = await deps.store.read(function* () {
+  const { factors, isRequired, since } = await deps.store.read(function* () {
     return {
       factors: yield* secondFactorsOf(identity),
       isRequired: yield* isFactorRequired(deps, interaction, identity),
+      since: yield* newSignInTime(identity, deps.now()),
     }
   })
-  if (hasSecondFactor(factors)) return showStep(deps, interaction, { identity, email })
-  if (!isRequired) return finishSignIn(deps, request, interaction, 'pwd', person)
-  return showStep(deps, interaction, { identity, email, newSecret: newSecretOf(deps) })
+  const pending = { identity, email, passwordDigest: digestOf(passwordHash), since }
+  if (hasSecondFactor(factors)) return showStep(deps, interaction, pending)
+  if (!isRequired) return finishPending(deps, request, interaction, 'pwd', pending)
+  return showStep(deps, interaction, { ...pending, newSecret: newSecretOf(deps) })
 }
+
+/** Signs in the person of a sign-in that needs no further factor. */
+const finishPending = (
+  deps: SignInDependencies,
+  request: PageRequest,
+  interaction: Interaction,
+  by: string,
+  pending: PendingSignIn,
+) =>
+  finishSignIn(deps, request, interaction, by, function* () {
+    yield* requireNotEnded(pending)
+    return { identity: pending.identity, email: pending.email }
+  })
 
 /** Creates the account of an invited person and signs them in; if the organization requires it, with a second factor. */
 export async function finishNewAccount(
@@ -56,7 +74,10 @@ export async function finishNewAccount(
   if (!(await deps.store.read(() => isFactorRequiredByInvite(deps, interaction))))
     return finishSignIn(deps, request, interaction, 'pwd', () => createAccount(deps, newAccount))
   const { email } = newAccount
-  return showStep(deps, interaction, { identity: '', email, newAccount, newSecret: newSecretOf(deps) })
+  const since = secondOf(deps.now())
+  return showStep(deps, interaction, {
+    ...{ identity: '', email, newAccount, since, newSecret: newSecretOf(deps) },
+  })
 }
 
 const newSecretOf = ({ random }: SignInDependencies) => random(totpSecretSize).toString('base64url')
@@ -146,9 +167,9 @@ export async function signInWithCode(deps: SignInDependencies, request: PageRequ
       return await showStep(deps, interaction, pending, { status: 401, message: wrongCodeMessage })
     }
     succeed()
-    return await finishSignIn(deps, request, interaction, by, { identity, email })
+    return await finishPending(deps, request, interaction, by, pending)
   } catch (error) {
-    if (!(error instanceof StatusError)) throw error
+    if (!(error instanceof StatusError) || isExpiredSignIn(error)) throw error
     const message = sentence(plainMessage(error))
     return showStep(deps, interaction, pending, {
       status: error.http,
@@ -168,6 +189,7 @@ const wrongCodeMessage = 'The code is wrong, or was used before.'
 
 function* useCode(deps: SignInDependencies, pending: PendingSignIn, code: string): Work<boolean> {
   const { identity, newSecret } = pending
+  yield* requireNotEnded(pending)
   if (newSecret !== undefined) {
     const key = keyOf(pending)
     const step = matchingStep(key, code, deps.now())

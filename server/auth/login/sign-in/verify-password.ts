@@ -6,14 +6,17 @@ import type { AuthenticatedPerson } from '../people.ts'
 import { attemptsOf } from '../sign-in-throttles.ts'
 import type { SignInDependencies } from './dependencies.ts'
 
+export type VerifiedPerson = { person: AuthenticatedPerson; passwordHash: string }
+
 /**
- * `person` is set if the password is right; its `email` is set only if the operator vouches for it.
+ * `person` is set if the password is right; its `email` is set only if the operator vouches for it. `passwordHash` is
+ * the stored hash of the password then.
  * `claimHash` is set if the password is wrong: it is the hash to store if a new account is created
  * with this e-mail address. `account` is for the log: the identity of the account that
  * `findAccount` returns. Accounts that only claim the address (claimed-accounts.ts) are not logged.
  */
 export type Verification =
-  | { person: AuthenticatedPerson }
+  | VerifiedPerson
   | { person?: undefined; claimHash: string; account: string | undefined }
 
 /**
@@ -31,14 +34,16 @@ export async function verifyPassword(
   const account = await store.read(() => findAccount(email))
   if ((await passwords.verify(password, account?.password)) && account) {
     succeed()
-    return { person: { identity: account.identity, email: account.isVouched ? email : undefined } }
+    const person = { identity: account.identity, email: account.isVouched ? email : undefined }
+    return { person, passwordHash: account.password }
   }
   // The same number of hashes is computed for every wrong password, so that the time does not reveal whether an account
   // exists.
   const hashes = await possibleClaimHashes(deps, email, password)
   // Text that is not an address may contain characters that PostgreSQL refuses, such as NUL.
-  const identity = isEmail(email) ? await store.read(() => findClaim(email, hashes)) : undefined
-  if (identity === undefined) return { claimHash: hashes[0], account: account?.identity }
+  const claim = isEmail(email) ? await store.read(() => findClaim(email, hashes)) : undefined
+  if (!claim) return { claimHash: hashes[0], account: account?.identity }
   succeed()
-  return { person: { identity, email: undefined } }
+  const { identity, passwordHash } = claim
+  return { person: { identity, email: undefined }, passwordHash }
 }
