@@ -1,6 +1,7 @@
 // Passkeys in a real Chromium with a virtual authenticator: registering one by the API, and signing in with it. The
 // attacks replay and change what the browser has sent.
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { createServer } from 'node:http'
@@ -9,11 +10,16 @@ import { after, before, describe, test } from 'node:test'
 import { AccountService } from '@stemma/api/gen/platform/iam/v2beta1/account_pb.ts'
 import type { Browser, BrowserContext, CDPSession, Page, Request } from 'playwright-core'
 import { Code } from '../../server/aip/code.ts'
+import { claimAddress, hashForUnverifiedAddress } from '../../server/auth/login/claimed-accounts.ts'
+import { openPasswords } from '../../server/auth/login/passwords.ts'
+import { secondFactorsOf } from '../../server/auth/second-factors/second-factors.ts'
+import { peopleOf } from '../../server/authentication.ts'
+import { operatorAccess } from '../../server/policy/system-access.ts'
 import { sql } from '../../server/store/sql.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { startPlatform } from '../../server/testing/platform.ts'
+import { passwordCost, startPlatform } from '../../server/testing/platform.ts'
 import type { Engine } from '../../server/testing/stores.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import { newBrowserContext, noChromium, openChromium } from './chromium.ts'
@@ -134,6 +140,54 @@ describe('passkeys', { timeout: 300_000, skip: noChromium ?? false }, () => {
       await openSignIn()
       await press()
       await page.getByRole('alert').filter({ hasText: 'cannot be used here' }).waitFor()
+    })
+
+    test('of accounts that lost their address to an account of the operator are refused', async () => {
+      const deps = { passwords: openPasswords(randomBytes, passwordCost), secret: platform.secret }
+      const people = peopleOf({ access: operatorAccess, now: Date.now, random: randomBytes })
+      /** Adds an account that claims an address, and its passkey. */
+      const addClaimant = async (email: string) => {
+        await devtools.send('WebAuthn.clearCredentials', { authenticatorId })
+        const passwordHash = await hashForUnverifiedAddress(deps, email, password)
+        const claim = { issuer: platform.config.authUrl, email, passwordHash }
+        const identity = await platform.store.write(() =>
+          claimAddress({ people, random: randomBytes }, claim),
+        )
+        const { token } = await signInAt(url, platform, email)
+        assert.equal((await addPasskey(token, 'Key')).registered.error, undefined)
+        return identity
+      }
+      const assertRefused = async () => {
+        await context.clearCookies()
+        await openSignIn()
+        await press()
+        await page.getByRole('alert').filter({ hasText: 'cannot be used here' }).waitFor()
+      }
+
+      const claimant = await addClaimant('cyd@example.com')
+      assert.notEqual(await addAccount(platform, 'cyd@example.com'), claimant)
+      await assertRefused()
+      assert.deepEqual(await platform.store.read(() => secondFactorsOf(claimant)), {
+        ...{ passkeys: 0, hasAuthenticatorApp: false, recoveryCodes: 0 },
+      })
+
+      // Earlier versions stored accounts of invited people like those of the operator.
+      const invited = await addAccount(platform, 'eve@example.com')
+      await devtools.send('WebAuthn.clearCredentials', { authenticatorId })
+      const { token } = await signInAt(url, platform, 'eve@example.com')
+      assert.equal((await addPasskey(token, 'Key')).registered.error, undefined)
+      await platform.store.write(function* () {
+        yield sql`update accounts set is_vouched = 0 where identity = ${invited}`
+      })
+      assert.equal(await addAccount(platform, 'eve@example.com'), invited)
+      await assertRefused()
+
+      // Earlier versions deleted the account, but not its passkeys.
+      const earlier = await addClaimant('dan@example.com')
+      await platform.store.write(function* () {
+        yield sql`delete from claimed_accounts where identity = ${earlier}`
+      })
+      await assertRefused()
     })
 
     test('refuse replays, other challenges, changed responses and copies of an authenticator', async () => {

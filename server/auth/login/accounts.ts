@@ -7,7 +7,7 @@ import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
 import { signOutEverywhere } from '../sign-outs.ts'
-import { deleteClaims } from './claimed-accounts.ts'
+import { deleteClaims, endAccess } from './claimed-accounts.ts'
 import type { ExpiringStates } from './expiring-states.ts'
 import { paths } from './paths.ts'
 import type { People } from './people.ts'
@@ -55,7 +55,7 @@ export function* ensureVouchedAccount(
   const existing = yield* findAccount(email)
   if (existing?.isVouched) return existing.identity
   const identity = yield* people.ensure({ issuer, subject: email, name: email, email })
-  if (existing) yield* signOutEverywhere(existing.identity, now)
+  if (existing) yield* endAccess(existing.identity, now)
   yield* deleteClaims(email, now)
   yield sql`insert into accounts (email, identity, password, is_vouched) values (${email}, ${identity}, '', 1)
     on conflict (email) do update set identity = excluded.identity, password = '', is_vouched = 1`

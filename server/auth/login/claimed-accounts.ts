@@ -7,6 +7,7 @@ import type { Secret } from '../../crypto/secret.ts'
 import { join, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { all, first } from '../../store/work.ts'
+import { removeSecondFactors } from '../second-factors/second-factors.ts'
 import { signOutEverywhere } from '../sign-outs.ts'
 import type { Passwords } from './passwords.ts'
 import { saltSize } from './passwords.ts'
@@ -76,5 +77,11 @@ export function* claimAddress(
 /** Deletes the accounts that claim an address. Their identities keep their role bindings. */
 export function* deleteClaims(email: string, now: number): Work<void> {
   const rows = yield* all(sql`delete from claimed_accounts where email = ${email} returning identity`)
-  for (const [identity] of rows) yield* signOutEverywhere(identity as string, now)
+  for (const [identity] of rows) yield* endAccess(identity as string, now)
+}
+
+/** Ends all sign-ins of a person, and removes passkeys, which sign in without a password, and other second factors. */
+export function* endAccess(identity: string, now: number): Work<void> {
+  yield* removeSecondFactors(identity)
+  yield* signOutEverywhere(identity, now)
 }

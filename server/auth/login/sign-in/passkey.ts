@@ -8,6 +8,7 @@ import { findPasskey, recordPasskeyUse } from '../../second-factors/passkeys.ts'
 import type { Assertion } from '../../second-factors/webauthn.ts'
 import { readAssertion, relyingPartyOf, verifyAssertion } from '../../second-factors/webauthn.ts'
 import { attemptAll } from '../../throttle.ts'
+import type { LoginAddress } from '../accounts.ts'
 import { findAccount, loginAddressOf } from '../accounts.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import type { AuthenticatedPerson } from '../people.ts'
@@ -72,7 +73,11 @@ async function verify(
   return function* () {
     if (!(yield* useChallenge(deps.states, challengeOf(assertion)))) throw refused()
     if (!(yield* recordPasskeyUse(passkey.id, counter, deps.now()))) throw refused()
-    return { identity: passkey.identity, email: yield* verifiedAddressOf(passkey.identity) }
+    const { identity } = passkey
+    const address = yield* loginAddressOf(identity)
+    // The account was deleted, because the operator has made another one with its address.
+    if (!address) throw refused()
+    return { identity, email: yield* verifiedAddressOf(address) }
   }
 }
 
@@ -82,8 +87,7 @@ function challengeOf({ response }: Assertion): string {
 }
 
 /** The address that the operator vouches for, as in a sign-in with the password. */
-function* verifiedAddressOf(identity: string): Work<string | undefined> {
-  const address = yield* loginAddressOf(identity)
-  if (!address || address.isUnverified) return undefined
-  return (yield* findAccount(address.email))?.isVouched ? address.email : undefined
+function* verifiedAddressOf({ email, isUnverified }: LoginAddress): Work<string | undefined> {
+  if (isUnverified) return undefined
+  return (yield* findAccount(email))?.isVouched ? email : undefined
 }
