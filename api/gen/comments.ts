@@ -1702,7 +1702,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platform.iam.v2beta1.RoleBindingsService.DeleteRoleBinding": "Deletes a role binding, which revokes the role. Also succeeds if the role binding does not exist. Fails for a role binding that comes from an external group role mapping: delete the mapping instead.",
   "platform.iam.v2beta1.RoleBindingsService.ListRoleBindings": "Lists the role bindings that the caller may see.",
   "platform.iam.v2beta1.RoleBindingsService.BatchCreateRoleBindings": "Creates up to 25 role bindings in one group: all of them or none.",
-  "platform.iam.v2beta1.RoleBindingsService.UpdateRoleBinding": "Changes a role binding. If its identity, role or expiry changes, the rules of `CreateRoleBinding` about the role and the identity apply.",
+  "platform.iam.v2beta1.RoleBindingsService.UpdateRoleBinding": "Changes a role binding. If its identity, role or expiry changes, the rules of `CreateRoleBinding` about the role and the identity apply. If its identity or role changes, the caller must also have all capabilities of its former role in the group.",
   "platform.iam.v2beta1.RoleBinding": "Grants a role to an identity in a group and in everything below it.",
   "platform.iam.v2beta1.RoleBinding.uid": "Uid of the role binding: the uid of its group, `/` and 16 hexadecimal digits.",
   "platform.iam.v2beta1.RoleBinding.identity": "The identity that has the role, or the external group whose members have it. Only its uid is set if the caller may not list identities in the group.",

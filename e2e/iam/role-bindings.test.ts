@@ -171,6 +171,26 @@ examples('role bindings', {
     assert.equal((await fail(updateRoleBinding, replaceIdentity, binder.token)).code, 7)
   },
 
+  async 'an update cannot take away a role with more capabilities than the caller has'(stage) {
+    const { succeed, fail, platform, owner } = stage
+    const parent = owner.organization
+    const updater = await platform.addIdentityWith(parent, ['CAP_IAM_ROLE_BINDINGS_UPDATE'])
+    const { roleBindings } = await succeed(listRoleBindings, { group: parent, identity: owner.identity })
+    const [{ uid } = { uid: '' }] = roleBindings as { uid: string }[]
+    const demote = { roleBinding: { uid, roleUid: updater.role } }
+    const replace = { roleBinding: { ...demote.roleBinding, identityUid: updater.identity } }
+    for (const request of [demote, replace]) {
+      const { code, message } = await fail(updateRoleBinding, request, updater.token)
+      assert.equal(code, 7)
+      assert.match(message, /can take it away there/)
+    }
+    const robot = { identityUid: await makeIdentity(stage), roleUid: updater.role }
+    const own = await make(stage, createRoleBinding, { parent, roleBinding: robot })
+    const change = { roleBinding: { uid: own, reason: 'ticket 4711' } }
+    await succeed(updateRoleBinding, change, updater.token)
+    await succeed(updateRoleBinding, demote)
+  },
+
   async 'an update changes identity or role and keeps the other'(stage) {
     const parent = stage.owner.organization
     const [first, second] = [await makeIdentity(stage, 'first'), await makeIdentity(stage, 'second')]

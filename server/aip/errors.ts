@@ -120,6 +120,14 @@ export const cannotDelegate = (permission: string, resource: string) =>
     { metadata: { permission, resource, cause: 'NOT_HELD' } },
   )
 
+/** An update of a role binding can take away only capabilities that the caller holds. */
+export const cannotRevoke = (permission: string, resource: string) =>
+  new StatusError(
+    Code.PERMISSION_DENIED,
+    `only a caller who holds ${permission} on resource ${resource} can take it away there by an update; those with role_bindings.delete can delete the role binding`,
+    { metadata: { permission, resource, cause: 'NOT_HELD' } },
+  )
+
 /** For fields that can be changed only with `stemmad`. */
 export function operatorOnly(field: string, resource: string): StatusError {
   return new StatusError(Code.PERMISSION_DENIED, `only the operator of this server can change ${field}`, {

@@ -2,7 +2,7 @@
 // bindings, invites, the default role of an identity provider, external group role mappings,
 // approved access requests, pull tokens and custom roles.
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
-import { cannotDelegate, invalidField, permissionDenied } from '../../aip/errors.ts'
+import { cannotDelegate, cannotRevoke, invalidField, permissionDenied } from '../../aip/errors.ts'
 import type { Region } from '../../aip/region.ts'
 import { intersectAll } from '../../aip/region.ts'
 import { isAtOrBelow, parentOf, rootOf } from '../../aip/uid.ts'
@@ -37,6 +37,13 @@ export function* requireDelegable(grants: Grants, group: string, role: string, f
   if (!row)
     throw invalidField(field, 'must be the uid of a built-in role, or of one in this group or above it')
   requireHeld(grants, decodeBits(row[0] as string), group)
+}
+
+/** Requires that the caller holds all capabilities of a role that an update of a role binding takes away. */
+export function* requireRevocable(grants: Grants, group: string, role: string): Work<void> {
+  const row = yield* first(sql`select bits from roles where uid = ${role} /*pg for key share */`)
+  const missing = missingAt(grants, decodeBits((row?.[0] ?? '') as string), group)
+  if (missing !== undefined) throw cannotRevoke(nameOfBit(missing), group)
 }
 
 /**

@@ -20,6 +20,7 @@ import { getResource } from '../../get.ts'
 import { equalTo, listResources } from '../../list.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
+import { requireRevocable } from '../delegation.ts'
 import { requireFreshSignInForRole } from '../ownership.ts'
 import { requireUnmapped, roleIsMapped } from '../remove-mappings.ts'
 import { batchCreate } from './batch-create.ts'
@@ -66,9 +67,9 @@ function roleBindingsMethods(deps: Dependencies) {
           const isSameGrant = merged.identityUid === identity && merged.roleUid === role
           // A change of the expiry is checked, too: it extends or shortens the access.
           if (isSameGrant && expiryOf(current) === expiryOf(merged)) return {}
-          const columns = yield* requireAllowed(grants, parentOf(call.demand.scope), merged, {
-            identityBefore: identity,
-          })
+          const group = parentOf(call.demand.scope)
+          const columns = yield* requireAllowed(grants, group, merged, { identityBefore: identity })
+          if (!isSameGrant) yield* requireRevocable(grants, group, role)
           yield* requireFreshSignInForRole(deps, grants.caller, role, columns.role)
           return columns
         },

@@ -1091,7 +1091,8 @@ export const RoleBindingsService: GenService<{
   },
   /**
    * Changes a role binding. If its identity, role or expiry changes, the rules of
-   * `CreateRoleBinding` about the role and the identity apply.
+   * `CreateRoleBinding` about the role and the identity apply. If its identity or role changes, the caller must also have
+   * all capabilities of its former role in the group.
    *
    * @generated from rpc platform.iam.v2beta1.RoleBindingsService.UpdateRoleBinding
    */
