@@ -18,6 +18,7 @@ import { newChildUid } from '@stemma/server/aip/uid.ts'
 import { verifyOrganization } from '@stemma/server/commands/verify.ts'
 import { builtInRole, builtInRoles } from '@stemma/server/policy/built-in-roles.ts'
 import { createEntry } from '@stemma/server/resources/create.ts'
+import { bindRole } from '@stemma/server/resources/iam/binding.ts'
 import { groups } from '@stemma/server/resources/iam/groups/table.ts'
 import { grantDefaultRole } from '@stemma/server/resources/iam/people.ts'
 import { roleBindings } from '@stemma/server/resources/iam/role-bindings/table.ts'
@@ -142,12 +143,27 @@ onEachStore('an identity with as many role bindings as allowed', (engine) => {
     await assertRefused(approveGroupAccessRequest, { uid: request?.uid as string, roleUid: viewer })
   })
 
-  test('gets no further binding by the default role of a provider', async () => {
+  test('signs in through a provider without its default role, and gets the role when there is room', async () => {
     const oidc = { issuer: 'https://login.fan.example', clientId: 'stemma', clientSecret: 'secret' }
     const provider = await addIdentityProvider(platform, admin, oidc)
     const context = { access: operatorAccess, now: Date.now, random: randomBytes }
     const signIn = () => platform.store.write(() => grantDefaultRole(context, provider, person.identity))
-    await assert.rejects(async () => signIn(), /at most 1000 role bindings/)
+    const rolesInGroup = () =>
+      platform.store.query(sql`select uid, role from role_bindings
+        where identity = ${person.identity} and parent = ${admin.organization}`)
+    await signIn()
+    assert.deepEqual(await rolesInGroup(), [])
+    // The person gives up a role that somebody else has given them.
+    const [given] = await platform.store.query(sql`select uid, parent, role from role_bindings
+      where identity = ${person.identity} and parent <> ${groupWithAllRoles} limit 1`)
+    const [uid, parent, role] = given as [string, string, string]
+    await succeed(deleteRoleBinding, { uid }, person.token)
+    await signIn()
+    const [[granted] = []] = await rolesInGroup()
+    assert.ok(granted)
+    await succeed(deleteRoleBinding, { uid: granted as string })
+    await platform.store.write(() => bindRole(context, person.identity, role, parent))
+    assert.equal(await bindingCountOf(person.identity), maxBindings)
   })
 
   test('can change its roles, and can get a new binding after one was deleted', async () => {

@@ -6,6 +6,7 @@ import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
 import { Identities as EventIdentities } from '@stemma/api/gen/platform/events/identity_pb.ts'
 import { GroupInvites as V1GroupInvites } from '@stemma/api/gen/platform/iam/group_invite_pb.ts'
 import { Groups as V1Groups } from '@stemma/api/gen/platform/iam/group_pb.ts'
+import { RoleBindings as V1RoleBindings } from '@stemma/api/gen/platform/iam/role_binding_pb.ts'
 import { AccessService } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
 import { AccountService } from '@stemma/api/gen/platform/iam/v2beta1/account_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
@@ -90,6 +91,54 @@ examples('CheckAccess', {
       assert.deepEqual(await succeed(checkAccess, aboutOther), refused)
     }
     await succeed(deleteAccount, { id: person.identity }, person.token)
+  },
+
+  async 'agrees with calls by which people give up their own role bindings'(stage) {
+    const { platform, owner, succeed, fail } = stage
+    const { organization } = owner
+    const team = await makeTeam(stage)
+    const viewer = builtInRole('viewer').uid
+    const { createRoleBinding, deleteRoleBinding } = RoleBindingsService.method
+    const deletions = [
+      { method: deleteRoleBinding, requestOf: (uid: string) => ({ uid }) },
+      { method: V1RoleBindings.method.delete, requestOf: (id: string) => ({ id }) },
+    ]
+    const person = await platform.addUser('ada@example.com')
+    await platform.bind(person.identity, 'viewer', organization)
+    const workload = await platform.addIdentity(organization, 'viewer')
+    const limited = await limitedToken(platform, person.identity, { scopes: [organization] })
+    const bind = (identityUid: string, expireTime?: string) =>
+      make(stage, createRoleBinding, {
+        parent: team,
+        roleBinding: { identityUid, roleUid: viewer, ...(expireTime && { expireTime }) },
+      })
+    for (const { method, requestOf } of deletions) {
+      const expireTime = '2100-01-01T00:00:00.000Z'
+      const [own, others] = [await bind(person.identity, expireTime), await bind(workload.identity)]
+      const ask = (resource: string, token: string) =>
+        succeed(checkAccess, { method: nameOf(method), resource }, token)
+      for (const [uid, token] of [
+        [own, limited],
+        [own, workload.token],
+        [others, person.token],
+        [others, workload.token],
+      ] as const) {
+        assert.deepEqual(await ask(uid, token), refused)
+        assert.equal((await fail(method, requestOf(uid), token)).code, 7)
+      }
+      assert.deepEqual(await ask(own, person.token), { ...allowed, expireTime })
+      assert.deepEqual(await ask(own, owner.token), allowed)
+      const about = (identity: string, resource: string) => ({ identity, method: nameOf(method), resource })
+      const questions = [about(person.identity, own), about(workload.identity, others), about('', own)]
+      const { decisions } = await succeed(batchCheckAccess, { questions })
+      assert.deepEqual(decisions, [{ ...allowed, expireTime }, refused, allowed])
+      const explanation = await succeed(AccessService.method.explainAccess, questions[0] as JsonObject)
+      assert.deepEqual([explanation.allowed, explanation.rule], [true, 'ACCESS_RULE_NO_CAPABILITY'])
+      await succeed(method, requestOf(own), person.token)
+      assert.deepEqual(await ask(own, person.token), refused)
+      assert.equal((await fail(method, requestOf(own), person.token)).code, 7)
+      await succeed(method, requestOf(others))
+    }
   },
 
   async 'answers every caller about themselves, within the limits of the token'(stage) {

@@ -21,17 +21,21 @@ const maxBindings = 1000
 
 /** Requires that an identity can get one more role binding. */
 export function* requireBelowBindingLimit(identity: string, time: number): Work<void> {
+  if (yield* isBelowBindingLimit(identity, time)) return
+  throw failedPrecondition(
+    'TOO_MANY_ROLE_BINDINGS',
+    `an identity can have at most ${maxBindings} role bindings; delete some of them, or bind it once in a group above`,
+  )
+}
+
+export function* isBelowBindingLimit(identity: string, time: number): Work<boolean> {
   // On PostgreSQL, this lock makes calls that bind the same identity wait for each other, so that each counts the
   // bindings of the others.
   yield sql`select uid from identities where uid = ${identity} /*pg for no key update */`
   const row = yield* first(sql`select count(*) from
     (select uid from role_bindings where identity = ${identity} and ${isLiveAt(time)}
       ${raw(`limit ${maxBindings}`)}) b`)
-  if ((row?.[0] as number) < maxBindings) return
-  throw failedPrecondition(
-    'TOO_MANY_ROLE_BINDINGS',
-    `an identity can have at most ${maxBindings} role bindings; delete some of them, or bind it once in a group above`,
-  )
+  return (row?.[0] as number) < maxBindings
 }
 
 /** Binds an identity to a role in a group without an expiry, or makes its binding permanent. */

@@ -17,7 +17,7 @@ import { createEntry } from '../create.ts'
 import type { WriteContext } from '../dependencies.ts'
 import { messageOf } from '../kind.ts'
 import { lockResource, nextUpdateTime, replaceResource } from '../stored-resource.ts'
-import { bindRole } from './binding.ts'
+import { bindRole, isBelowBindingLimit } from './binding.ts'
 import { removeExpiredBlockers } from './expired-bindings.ts'
 import { identities } from './identities/table.ts'
 import { identityProviders } from './identity-providers/table.ts'
@@ -106,10 +106,14 @@ export function* grantDefaultRole(context: WriteContext, provider: string, ident
     on conflict do nothing returning identity`
   const { defaultRole } = messageOf(identityProviders, row[0] as Uint8Array)
   if (!arrival) return
-  yield* removeExpiredBlockers(context.access, { identity, role: defaultRole, group }, context.now())
-  if (yield* hasRoom(context.access, roleBindings.table.name, lineage(group)))
-    yield* bindRole(context, identity, defaultRole, group)
-  // Without room for the binding the person still signs in, and the next sign-in tries again.
+  const time = context.now()
+  yield* removeExpiredBlockers(context.access, { identity, role: defaultRole, group }, time)
+  const isPossible =
+    (yield* hasRoom(context.access, roleBindings.table.name, lineage(group))) &&
+    (yield* isBelowBindingLimit(identity, time))
+  if (isPossible) yield* bindRole(context, identity, defaultRole, group)
+  // Without room for the binding the person still signs in, and the next sign-in tries again. Otherwise an organization
+  // that gives a person as many role bindings as possible could lock them out of the others.
   else yield sql`delete from arrivals where place = ${group} and identity = ${identity}`
 }
 

@@ -633,7 +633,8 @@ export const RoleBindings: GenService<{
     output: typeof RoleBindingListSchema;
   },
   /**
-   * Deletes a role binding, which revokes the role. Also succeeds if the role binding does not exist.
+   * Deletes a role binding, which revokes the role. Also succeeds if the role binding does not exist. People need no
+   * capability to delete their own role bindings, unless their token has limits.
    *
    * @generated from rpc platform.iam.RoleBindings.Delete
    */

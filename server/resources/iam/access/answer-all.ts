@@ -14,6 +14,7 @@ import type { AnswerSettings } from './answer.ts'
 import { accessEndWithoutPlace, askBits, askCapabilities } from './answer.ts'
 import type { Need, Question } from './need.ts'
 import { needOf, placeOf } from './need.ts'
+import { resolveOwnBindings } from './own-bindings.ts'
 
 /** If there is a lane (`maxListRows` is set), it reads the grants of more identities than this. */
 const maxIdentities = 20
@@ -35,16 +36,22 @@ export function* answerAll(
   const others = otherIdentities(questions, caller.identity)
   requireMayAsk(grants, decideForCaller, questions, demand.fault !== undefined)
   if (demand.fault) throw demand.fault
-  const needs = questions.map((question, at) => validNeedOf(question, at, caller.identity))
+  const identityNeeds = questions.map((question, at) => ({
+    need: validNeedOf(question, at, caller.identity),
+    identity: question.identity || caller.identity,
+  }))
   if (maxListRows !== undefined && others.length > maxIdentities) throw new TooExpensive()
   const lists = yield* readGrantsOfAll(others, grants.time, demand.parseGrants)
+  const needs = yield* resolveOwnBindings(caller, grants.time, identityNeeds)
   const decisions = new Map(others.map((uid) => [uid, openDecisions(lists.get(uid) ?? [])]))
   const ends: number[] = []
   for (let at = 0; at < questions.length; at++) {
     const need = needs[at] as Need // there is one need per question
     const decide = decisions.get(questions[at]?.identity ?? '') ?? decideForCaller
     ends.push(
-      need.kind === 'at' ? decide(need.bits, need.uid) : yield* accessEndWithoutPlace(settings, need, grants),
+      need.kind === 'at'
+        ? Math.max(decide(need.bits, need.uid), need.ownUntil ?? noAccess)
+        : yield* accessEndWithoutPlace(settings, need, grants),
     )
   }
   return ends

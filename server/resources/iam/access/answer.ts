@@ -14,6 +14,7 @@ import type { Settings } from '../../dependencies.ts'
 import { requireMayCreateOrganizations } from '../organization.ts'
 import type { Need, Question } from './need.ts'
 import { needOf, placeOf } from './need.ts'
+import { resolveOwnBindings } from './own-bindings.ts'
 
 /** The capabilities that a caller needs at a place to ask about the access of others there. */
 export const askCapabilities = [Capability.CAP_IAM_ROLE_BINDINGS_LIST, Capability.CAP_IAM_IDENTITY_LIST]
@@ -47,7 +48,9 @@ export function* admitToAsk(demand: Demand, asked: Question): Work<Admitted> {
     capabilities: isSelf ? [] : askCapabilities,
     fault: demand.fault ?? faultOf(need),
   })
-  return { identity: isSelf ? self : asked.identity, isSelf, need, place, grants }
+  const identity = isSelf ? self : asked.identity
+  const [resolved = need] = yield* resolveOwnBindings(demand.caller, grants.time, [{ need, identity }])
+  return { identity, isSelf, need: resolved, place, grants }
 }
 
 /** Answers one question, after it has checked that the caller may ask it. */
@@ -61,7 +64,7 @@ export function* answerAdmitted(
   { identity, isSelf, need, place, grants }: Admitted,
 ): Work<number> {
   const list = isSelf ? grants.list : yield* readGrantsOf(identity, grants.time, place, parseGrants)
-  if (need.kind === 'at') return accessEnd(list, need.bits, need.uid)
+  if (need.kind === 'at') return Math.max(accessEnd(list, need.bits, need.uid), need.ownUntil ?? noAccess)
   return yield* accessEndWithoutPlace(settings, need, { ...grants, list })
 }
 

@@ -42,7 +42,7 @@ export function* explainAccess(
   const { isSelf, need, place, grants } = admitted
   const accessEnd = yield* answerAdmitted(settings, demand, admitted)
   const limits = isSelf ? grants.caller.limits : undefined
-  const bits = 'bits' in need ? need.bits : []
+  const bits = bitsOf(need)
   const levels = need.kind === 'at' && bits.length > 0 ? lineage(place) : []
   const sources = yield* readSources(admitted, bits, levels)
   const isVisible = (source: OwnSource) => isSelf || holds(grants, askCapabilities, groupOf(source))
@@ -93,8 +93,14 @@ const ruleOf = (need: Need): AccessRule => {
     case 'operators':
       return AccessRule.OPERATOR
     default:
-      return 'bits' in need && need.bits.length > 0 ? AccessRule.ROLES : AccessRule.NO_CAPABILITY
+      return bitsOf(need).length > 0 ? AccessRule.ROLES : AccessRule.NO_CAPABILITY
   }
+}
+
+/** The capabilities that are needed; none to delete one's own role binding. */
+function bitsOf(need: Need): readonly number[] {
+  if (need.kind === 'at' && need.ownUntil !== undefined) return []
+  return 'bits' in need ? need.bits : []
 }
 
 /** The uid at which capabilities are needed; undefined if they are needed in at least one group. */

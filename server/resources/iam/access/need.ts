@@ -5,10 +5,12 @@ import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
 import { Identities as EventIdentities } from '@stemma/api/gen/platform/events/identity_pb.ts'
 import { GroupInvites as V1GroupInvites } from '@stemma/api/gen/platform/iam/group_invite_pb.ts'
 import { Groups as V1Groups } from '@stemma/api/gen/platform/iam/group_pb.ts'
+import { RoleBindings as V1RoleBindings } from '@stemma/api/gen/platform/iam/role_binding_pb.ts'
 import type { CheckAccessRequest } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
 import { AccountService } from '@stemma/api/gen/platform/iam/v2beta1/account_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { Registry } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import { services } from '@stemma/api/gen/services.ts'
@@ -37,8 +39,11 @@ export type Need =
   | { kind: 'never'; isForSelf: boolean }
   | Wrong
 
-/** All of these capabilities, as bits, at a uid. No bits: nothing is needed. */
-type At = { kind: 'at'; bits: readonly number[]; uid: string }
+/**
+ * All of these capabilities, as bits, at a uid. No bits: nothing is needed. If `isBindingDeletion`, a person needs
+ * nothing if the role binding at the uid is their own; `resolveOwnBindings` then sets `ownUntil` to its expiry.
+ */
+type At = { kind: 'at'; bits: readonly number[]; uid: string; isBindingDeletion?: true; ownUntil?: number }
 /** The question is invalid. Not thrown, because only a caller who may ask gets the error. */
 type Wrong = { kind: 'wrong'; violation: FieldViolation }
 
@@ -115,7 +120,7 @@ function methodNeed({ method: name, resource }: Omit<Question, 'identity'>, self
   if (name === getIdentity && isRoot && resource === self) return nothing
   if (name === getRole && isRoot && self !== undefined) return { kind: 'anywhere', bits }
   if (name === setGroupLimits) return isRoot ? onlyOperators : { kind: 'at', bits, uid: parentOf(resource) }
-  return { kind: 'at', bits, uid: resource }
+  return { kind: 'at', bits, uid: resource, ...(bindingDeletions.has(name) && { isBindingDeletion: true }) }
 }
 
 const onlyOperators: Need = { kind: 'never', isForSelf: false }
@@ -134,6 +139,10 @@ const getPackage = describeMethod(Registry.method.getPackageVersionMetadata).nam
 const createWithGroup = describeMethod(V1GroupInvites.method.createWithGroup).name
 /** The limits of a group are set by those who may change the group above it. */
 const setGroupLimits = describeMethod(GroupsService.method.setGroupLimits).name
+/** People may delete their own role bindings. */
+const bindingDeletions = new Set(
+  namesOf(RoleBindingsService.method.deleteRoleBinding, V1RoleBindings.method.delete),
+)
 /** People may read their own identity. */
 const getIdentity = describeMethod(IdentitiesService.method.getIdentity).name
 /** Built-in roles are in no group. Those who may list roles in at least one group may read them. */

@@ -21,6 +21,7 @@ import { equalTo, listResources } from '../../list.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { requireRevocable } from '../delegation.ts'
+import { lockOwnBinding } from '../own-bindings.ts'
 import { requireFreshSignInForRole } from '../ownership.ts'
 import { requireUnmapped, roleIsMapped } from '../remove-mappings.ts'
 import { batchCreate } from './batch-create.ts'
@@ -78,6 +79,7 @@ function roleBindingsMethods(deps: Dependencies) {
     deleteRoleBinding: (call: Call) =>
       deleteResource(deps, roleBindings, call, {
         isIdempotent: true,
+        isOpenToCaller: (uid, { caller, now }) => lockOwnBinding(caller, uid, now()),
         *beforeDelete(uid) {
           yield* requireUnmapped(uid)
           const row = yield* first(sql`select role from role_bindings where uid = ${uid}`)

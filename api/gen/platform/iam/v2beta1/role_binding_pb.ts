@@ -1060,7 +1060,8 @@ export const RoleBindingsService: GenService<{
   },
   /**
    * Deletes a role binding, which revokes the role. Also succeeds if the role binding does not exist. Fails for a role
-   * binding that comes from an external group role mapping: delete the mapping instead.
+   * binding that comes from an external group role mapping: delete the mapping instead. People need no capability to
+   * delete their own role bindings, unless their token has limits.
    *
    * @generated from rpc platform.iam.v2beta1.RoleBindingsService.DeleteRoleBinding
    */
