@@ -9,6 +9,7 @@ import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import {
   GetBlobRequestSchema,
   GetManifestRequestSchema,
+  ListReferrersRequestSchema,
   PutManifestRequestSchema,
 } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { ManifestMetadataFilterSchema, Registry } from '@stemma/api/gen/platform/registry/registry_pb.ts'
@@ -22,16 +23,20 @@ import { blobMethods } from '../../server/resources/registry/content/blob-method
 import { findSboms } from '../../server/resources/registry/content/images/image-content.ts'
 import { manifestMethods } from '../../server/resources/registry/content/manifest-methods.ts'
 import { putManifest } from '../../server/resources/registry/content/put-manifest.ts'
+import { referrersReply } from '../../server/resources/registry/content/referrers.ts'
 import type { Call } from '../../server/rpc/call.ts'
 import { demandOf } from '../../server/rpc/demand.ts'
 import type { Store } from '../../server/store/db.ts'
 import type { Sql } from '../../server/store/sql.ts'
-import { sql } from '../../server/store/sql.ts'
+import { raw, sql } from '../../server/store/sql.ts'
+import { recordStatements } from '../../server/store/test-stores.ts'
+import { all } from '../../server/store/work.ts'
 import { testEnvelope } from '../../server/testing/envelope.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import { countingReads } from './counting-reads.ts'
+import { digest, insertManifests, numbers } from './inserted-manifests.ts'
 import { descriptor, digestOf, imageOf, indexOf, ociClient, pushParts, types } from './oci-client.ts'
 
 onEachStore('calls about images', (engine) => {
@@ -125,6 +130,39 @@ onEachStore('calls about images', (engine) => {
     assert.equal(reads, 1)
     const rows = await platform.store.query(sql`select platforms from manifests where repo = ${repo}`)
     assert.deepEqual(rows.flat(), ['linux/arm64', 'linux/arm64', 'linux/arm64'])
+  })
+
+  test('find referrers of one type by a database index, however many others the manifest has', async () => {
+    await ociClient(platform.url, platform.owner.token).pushBlob('acme/described', 'layer')
+    const [row] = await platform.store.query(sql`select uid from repos where name = 'described'`)
+    const repo = row?.[0] as string
+    const subject = digest('a', 0)
+    await platform.store.write(function* () {
+      yield insertManifests(
+        repo,
+        numbers(2000).map((at): [string, string] => [digest('b', at), subject]),
+      )
+    })
+    const isSqlite = engine === 'sqlite'
+    const planOf = async (statement: Sql) => {
+      const explain = raw(isSqlite ? 'explain query plan' : 'explain (costs off)')
+      const rows = await platform.store.query(sql`${explain} ${statement}`)
+      return rows.map((step) => String(step.at(-1))).join('\n')
+    }
+    const statementsFor = async (artifactType: string) => {
+      const statements: Sql[] = []
+      const request = create(ListReferrersRequestSchema, { repo, subject, artifactType })
+      await platform.store.read(() => recordStatements(referrersReply(request), statements))
+      return statements
+    }
+    for (const hasStatistics of [false, true]) {
+      if (hasStatistics) await platform.store.write(() => all(raw('analyze manifests')))
+      const [search, ...others] = (await statementsFor('none')) as [Sql]
+      assert.match(await planOf(search), isSqlite ? /artifact_type=\?/ : /Index Cond: .*artifact_type =/)
+      assert.deepEqual(others, [])
+      const [, read] = (await statementsFor('x')) as [Sql, Sql]
+      assert.match(await planOf(read), isSqlite ? /digest=\?/ : /Index Cond: .*digest = ANY/)
+    }
   })
 
   test('read the grants of the caller and the content in one statement', async () => {

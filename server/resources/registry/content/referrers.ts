@@ -2,7 +2,7 @@
 import { create } from '@bufbuild/protobuf'
 import type { ListReferrersRequest } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { ListReferrersResponseSchema } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
-import { raw, sql } from '../../../store/sql.ts'
+import { among, raw, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import type { Reply } from '../../../wire/reply.ts'
 import { messageReply } from '../../../wire/reply.ts'
@@ -15,16 +15,15 @@ const maxAnnotationsLength = 2 ** 20
 export function* referrersReply(request: ListReferrersRequest): Work<Reply> {
   const { repo, subject, artifactType, after } = request
   const filter = artifactType === '' ? raw('') : sql`and artifact_type = ${artifactType}`
-  const matching = sql`from manifests
-    where repo = ${repo} and subject = ${subject} and digest > ${after} ${filter}`
-  const lengths =
-    yield sql`select digest, length(annotations) ${matching} order by digest limit ${maxReferrers + 1}`
-  const last = lastOfPage(lengths as [string, number][])
+  const lengths = yield sql`select digest, length(annotations) from manifests
+    where repo = ${repo} and subject = ${subject} and digest > ${after} ${filter}
+    order by digest limit ${maxReferrers + 1}`
+  const page = digestsOfPage(lengths as [string, number][])
   const rows =
-    last === undefined
+    page.length === 0
       ? []
-      : yield sql`select digest, media_type, size, artifact_type, annotations ${matching}
-          and digest <= ${last} order by digest`
+      : yield sql`select digest, media_type, size, artifact_type, annotations from manifests
+          where repo = ${repo} and digest in ${among(page)} order by digest`
   const referrers = rows.map(([digest, mediaType, size, type, annotations]) => ({
     ...{ digest: digest as string, mediaType: mediaType as string, size: BigInt(size as number) },
     artifactType: type as string,
@@ -32,17 +31,18 @@ export function* referrersReply(request: ListReferrersRequest): Work<Reply> {
   }))
   return messageReply(
     ListReferrersResponseSchema,
-    create(ListReferrersResponseSchema, { referrers, hasMore: rows.length < lengths.length }),
+    create(ListReferrersResponseSchema, { referrers, hasMore: page.length < lengths.length }),
   )
 }
 
-/** The last digest of a page: at least the first one, whatever its size. */
-function lastOfPage(lengths: readonly [digest: string, length: number][]): string | undefined {
-  let [last, total]: [string | undefined, number] = [undefined, 0]
+/** At least the first one, whatever its size. */
+function digestsOfPage(lengths: readonly [digest: string, length: number][]): string[] {
+  const page: string[] = []
+  let total = 0
   for (const [digest, length] of lengths.slice(0, maxReferrers)) {
     total += length
-    if (last !== undefined && total > maxAnnotationsLength) break
-    last = digest
+    if (page.length > 0 && total > maxAnnotationsLength) break
+    page.push(digest)
   }
-  return last
+  return page
 }
