@@ -7,6 +7,7 @@ import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import {
+  DeleteManifestRequestSchema,
   GetBlobRequestSchema,
   GetManifestRequestSchema,
   ListReferrersRequestSchema,
@@ -24,11 +25,13 @@ import { findSboms } from '../../server/resources/registry/content/images/image-
 import { manifestMethods } from '../../server/resources/registry/content/manifest-methods.ts'
 import { putManifest } from '../../server/resources/registry/content/put-manifest.ts'
 import { referrersReply } from '../../server/resources/registry/content/referrers.ts'
+import { requireNoImmutableTagOf } from '../../server/resources/registry/immutable-tags.ts'
 import type { Call } from '../../server/rpc/call.ts'
 import { demandOf } from '../../server/rpc/demand.ts'
 import type { Store } from '../../server/store/db.ts'
 import type { Sql } from '../../server/store/sql.ts'
 import { raw, sql } from '../../server/store/sql.ts'
+import { contentOf } from '../../server/store/statement/statement.ts'
 import { recordStatements } from '../../server/store/test-stores.ts'
 import { all } from '../../server/store/work.ts'
 import { testEnvelope } from '../../server/testing/envelope.ts'
@@ -36,7 +39,7 @@ import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import { countingReads } from './counting-reads.ts'
-import { digest, insertManifests, numbers } from './inserted-manifests.ts'
+import { digest, insertManifests, insertReferences, numbers } from './inserted-manifests.ts'
 import { descriptor, digestOf, imageOf, indexOf, ociClient, pushParts, types } from './oci-client.ts'
 
 onEachStore('calls about images', (engine) => {
@@ -163,6 +166,78 @@ onEachStore('calls about images', (engine) => {
       const [, read] = (await statementsFor('x')) as [Sql, Sql]
       assert.match(await planOf(read), isSqlite ? /digest=\?/ : /Index Cond: .*digest = ANY/)
     }
+  })
+
+  /** A repo with immutable tags `z*`, and a manifest with this many tags, of which the last one in order is immutable. */
+  async function makeTagged(name: string, count: number): Promise<{ repo: string; image: string }> {
+    const client = ociClient(platform.url, platform.owner.token)
+    const image = await client.pushImage(`acme/${name}`, 'z', name)
+    const [row] = await platform.store.query(sql`select uid from repos where name = ${name}`)
+    const repo = row?.[0] as string
+    await client.expect(200, 'PATCH', `/registry/v2beta1/repos/${repo}`, {
+      body: JSON.stringify({ immutableTags: ['z*'] }),
+      headers: { 'content-type': 'application/json' },
+    })
+    await platform.store.write(() =>
+      all(sql`insert into tags (uid, parent, root, name, digest, sort, create_time, update_time, proto, json, shape)
+        with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${count - 1})
+        select parent || '/' || substr(cast(10000000000000000 + n as text), 2), parent, root, 'tag-' || n, digest, sort,
+          create_time, update_time, proto, json, shape from tags, numbers where parent = ${repo}`),
+    )
+    return { repo, image }
+  }
+
+  test('look for immutable tags among a limited number of tags and indexes', async () => {
+    const { repo, image } = await makeTagged('tagged', 12_000)
+    const contained = digest('c', 0)
+    await platform.store.write(function* () {
+      const indexes = numbers(12_000).map((at) => digest('d', at))
+      yield insertManifests(
+        repo,
+        [contained, ...indexes].map((own): [string, null] => [own, null]),
+      )
+      yield insertReferences(
+        repo,
+        indexes.map((index) => [index, contained]),
+      )
+    })
+    const client = ociClient(platform.url, platform.owner.token)
+    for (const [deleted, parts] of [
+      [image, 'tags'],
+      [contained, 'indexes'],
+    ] as const) {
+      const { store, counted, stop } = countingReads(platform.store)
+      stop() // the turns of the event loop are not looked at
+      const check = async () => store.read(() => requireNoImmutableTagOf(repo, deleted, ['z*']))
+      await assert.rejects(check, new RegExp(`more than 10000 ${parts}, .* delete the ${parts} first`))
+      assert.ok(counted.rows <= 10_002, String(counted.rows))
+      assert.equal(await client.errorOf('DELETE', `/v2/${repo}/manifests/${deleted}`), '412 DENIED')
+    }
+  })
+
+  test('look for immutable tags once, however many transactions delete a manifest', async () => {
+    const { repo, image } = await makeTagged('mutable', 250)
+    await platform.store.write(() =>
+      all(sql`update tags set name = 'a' where parent = ${repo} and name = 'z'`),
+    )
+    const statements: Sql[] = []
+    let transactions = 0
+    const write: Store['write'] = (work, deadline) => {
+      transactions++
+      return platform.store.write(() => recordStatements(work(), statements), deadline)
+    }
+    const deps = { store: { ...platform.store, write }, now: Date.now } as unknown as Dependencies // deletion needs nothing else
+    const demand = { ...demandFor(repo), capabilities: [Capability.CAP_MANIFEST_DELETE] }
+    const request = create(DeleteManifestRequestSchema, { repo, digest: image })
+    const deadline = Date.now() + 60_000
+    await manifestMethods(deps).deleteManifest({ demand, request, deadline } as unknown as Call<
+      typeof request
+    >)
+    assert.equal(transactions, 3)
+    const texts = statements.map((statement) => contentOf(statement).template)
+    assert.equal(texts.filter((text) => JSON.stringify(text).includes('containing')).length, 1)
+    const left = await platform.store.query(sql`select name from tags where parent = ${repo}`)
+    assert.deepEqual(left, [])
   })
 
   test('read the grants of the caller and the content in one statement', async () => {

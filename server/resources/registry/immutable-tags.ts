@@ -1,7 +1,7 @@
 // Immutable tags, which match a pattern of their repo. They can be created, but neither moved nor deleted.
 import type { StatusError } from '../../aip/errors.ts'
 import { failedPrecondition } from '../../aip/errors.ts'
-import { sql } from '../../store/sql.ts'
+import { among, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
 import { patternFor } from './tag-pattern.ts'
@@ -28,26 +28,54 @@ export function* requireMutableTag(uid: string, verb: string): Work<void> {
   if (row) requireMutable(row[0] as string, patternsIn(row[1]), verb)
 }
 
-/** Throws if an immutable tag points to the manifest, or to an index that contains it. */
+/**
+ * How many tags, and how many indexes that contain the manifest, the deletion of a manifest reads. On SQLite, other writes
+ * wait meanwhile.
+ */
+const maxRead = 10_000
+const digestsPerRead = 500
+
+/**
+ * Throws if an immutable tag points to the manifest, or to an index that contains it, and if there are more tags or
+ * indexes than may be read.
+ */
 export function* requireNoImmutableTagOf(
   repo: string,
   digest: string,
   patterns: readonly string[],
 ): Work<void> {
   if (patterns.length === 0) return
+  const digests = yield* digestsOfContaining(repo, digest)
+  for (let at = 0, read = 0; at < digests.length; at += digestsPerRead) {
+    const rows = yield sql`select name from tags where parent = ${repo}
+      and digest in ${among(digests.slice(at, at + digestsPerRead))} limit ${maxRead + 1 - read}`
+    for (const [name] of rows) {
+      const pattern = patternFor(name as string, patterns)
+      if (pattern === undefined) continue
+      throw immutableTag(`manifest ${digest} is part of tag ${name} and cannot be deleted`, pattern)
+    }
+    read += rows.length
+    if (read > maxRead) throw tooManyToCheck(digest, 'tags')
+  }
+}
+
+/** The manifest and the indexes that contain it, directly or not. */
+function* digestsOfContaining(repo: string, digest: string): Work<string[]> {
   // SQLite would read all references of the repo first; `cross join` prescribes the order.
   const rows = yield sql`with recursive containing (digest) as (
       select ${digest} /*pg ::text collate "C" */
       union select r.manifest from containing c cross join manifest_references r
         where r.repo = ${repo} and r.digest = c.digest and r.kind = 'manifest'
-    ) select t.name from containing c cross join tags t
-      where t.parent = ${repo} and t.digest = c.digest order by t.name`
-  for (const [name] of rows) {
-    const pattern = patternFor(name as string, patterns)
-    if (pattern === undefined) continue
-    throw immutableTag(`manifest ${digest} is part of tag ${name} and cannot be deleted`, pattern)
-  }
+    ) select digest from containing limit ${maxRead + 1}`
+  if (rows.length > maxRead) throw tooManyToCheck(digest, 'indexes')
+  return rows.map(([found]) => found as string)
 }
+
+const tooManyToCheck = (digest: string, parts: 'tags' | 'indexes'): StatusError =>
+  failedPrecondition(
+    'TOO_MANY_TO_CHECK',
+    `manifest ${digest} is part of more than ${maxRead} ${parts}, too many to look for immutable tags; delete the ${parts} first`,
+  )
 
 const namesPerRead = 1000
 

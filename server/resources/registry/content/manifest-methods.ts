@@ -61,11 +61,12 @@ export const manifestMethods = (deps: Dependencies) => ({
 
   /**
    * A manifest can have any number of tags, so they are deleted in batches. If the call is
-   * interrupted between two batches, it can be repeated.
+   * interrupted between two batches, it can be repeated. All tags are checked before the first batch; an immutable tag
+   * that is pushed later stops the deletion when its batch is deleted.
    */
   async deleteManifest(call: Call<DeleteManifestRequest>) {
-    let isDone = false
-    while (!isDone) isDone = await deps.store.write(() => deleteOrUntag(deps, call), call.deadline)
+    for (let isFirst = true, isDone = false; !isDone; isFirst = false)
+      isDone = await deps.store.write(() => deleteOrUntag(deps, call, isFirst), call.deadline)
     return emptyReply
   },
 
@@ -117,6 +118,7 @@ const tagsPerBatch = 100
 function* deleteOrUntag(
   { now }: Dependencies,
   { demand, request }: Call<DeleteManifestRequest>,
+  isFirst: boolean,
 ): Work<boolean> {
   const access = yield* admitToWrite(demand)
   const { repo, digest } = request
@@ -124,9 +126,11 @@ function* deleteOrUntag(
   const locked = yield* first(sql`select immutable_tags from repos where uid = ${repo} /*pg for update */`)
   const row = yield* first(sql`select 1 from manifests where repo = ${repo} and digest = ${digest}`)
   if (!locked || !row) return yield* throwMissing(repo, noManifest(digest))
-  yield* requireNoImmutableTagOf(repo, digest, patternsIn(locked[0]))
+  const patterns = patternsIn(locked[0])
+  if (isFirst) yield* requireNoImmutableTagOf(repo, digest, patterns)
   const pointing =
-    yield sql`select uid from tags where parent = ${repo} and digest = ${digest} limit ${tagsPerBatch}`
+    yield sql`select uid, name from tags where parent = ${repo} and digest = ${digest} limit ${tagsPerBatch}`
+  for (const [, name] of pointing) requireMutable(name as string, patterns, 'deleted')
   for (const [uid] of pointing) yield* removeEntry(access, tags, uid as string)
   if (pointing.length === tagsPerBatch) return false
   yield* releaseBlobs(access, repo, digest, now())
