@@ -684,6 +684,36 @@ onEachStore('the delivery of an event', (engine) => {
     await settled
   })
 
+  test('is not delayed by thousands of slow sinks of several organizations that have accepted events', async () => {
+    const good = await addSink()
+    const { uid } = await subscribe(good.url)
+    await sendTest(uid)
+    await platform.app.deliverEvents()
+    const hanging = await addHangingSink()
+    const organizations: string[] = []
+    for (const name of ['hostile', 'hostile-2', 'hostile-3'])
+      organizations.push((await platform.addOrganization(name)).organization)
+    await platform.store.write(function* () {
+      for (const organization of organizations) {
+        yield* addDeadSinks(organization, hanging.url, 1000, now())
+        yield sql`update delivery_queues set is_proven = 1 where root = ${organization}`
+      }
+    })
+    const settled = platform.app.deliverEvents()
+    await hanging.until(24)
+    await sendTest(uid)
+    const settledAgain = platform.app.deliverEvents()
+    await good.until(2)
+    // Each of the places that are not reserved sends up to four events.
+    assert.ok(hanging.events.length <= 24 * 4, `${hanging.events.length} requests were sent before`)
+    hanging.release()
+    await platform.store.write(function* () {
+      for (const organization of organizations)
+        yield sql`update delivery_queues set due_time = null, is_active = 0 where root = ${organization}`
+    })
+    await Promise.all([settled, settledAgain])
+  })
+
   test('survives sinks that send a large body, trickle one, reset, redirect, or have a bad certificate', async () => {
     const huge = await addSink((response) => {
       response.writeHead(200)

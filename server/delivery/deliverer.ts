@@ -1,7 +1,14 @@
 // Leases the delivery queues that are due and runs a turn of each, several at a time. docs/internals/delivery.md
 // explains turns.
-import type { DueQueue } from '../store/delivery/queues.ts'
-import { findDueQueues, leaseQueues, wakeOverlooked } from '../store/delivery/queues.ts'
+import type { DueByOrganization, DueQueue } from '../store/delivery/queues.ts'
+import {
+  findDueByOrganization,
+  findDueQueues,
+  leaseQueues,
+  wakeOverlooked,
+} from '../store/delivery/queues.ts'
+import type { Work } from '../store/work.ts'
+import { chooseQueues } from './choose-queues.ts'
 import type { TurnDependencies } from './turn.ts'
 import { leaseMs, takeTurn } from './turn.ts'
 
@@ -10,13 +17,15 @@ import { leaseMs, takeTurn } from './turn.ts'
  * sinks that do not answer occupy a place for 15 seconds each, and must not take the places of those that work.
  */
 const pools = [
-  { isProven: true, places: 32, perOrganization: 16 },
-  { isProven: false, places: 16, perOrganization: 4 },
+  { isProven: true, places: 32, reserved: 8, perOrganization: 16 },
+  { isProven: false, places: 16, reserved: 4, perOrganization: 4 },
 ] as const
 type Pool = (typeof pools)[number]
 
 /** How many due queues are read at a time. */
 const candidates = 64
+/** How many organizations are looked at in one transaction if more queues are due. */
+const organizationsPerRead = 256
 /** How often the store is asked for due queues. Events that this process seals are sent without this delay. */
 const pollMs = 1000
 /** How often queues are woken that were not woken when their events were sealed. */
@@ -46,20 +55,24 @@ export function openDeliverer(options: DelivererDependencies): Deliverer {
   let isWanted = false
   let overlookedWakeTime = Number.NEGATIVE_INFINITY
 
-  const countIn = (pool: Pool, root?: string) =>
-    [...running.values()].filter((turn) => turn.pool === pool && (root ?? turn.root) === turn.root).length
+  /** The organization of each pool after which the next search by organization begins. */
+  const searchedUntil = new Map<Pool, string>()
 
-  /** Begins turns until the pool is full, or nothing is due. */
+  const turnsIn = (pool: Pool) => [...running.values()].filter((turn) => turn.pool === pool)
+
+  /** Begins turns until no place of the pool can be given to a queue that is due. */
   async function fill(pool: Pool): Promise<void> {
-    for (let free = pool.places - countIn(pool); free > 0; free = pool.places - countIn(pool)) {
-      const busy = [...new Set([...running.values()].map(({ root }) => root))].filter(
-        (root) => countIn(pool, root) >= pool.perOrganization,
-      )
-      const found = await store.read(() =>
-        findDueQueues(pool.isProven, now(), { exceptRoots: busy, limit: candidates }),
-      )
-      const chosen = choose(found, free, (root) => pool.perOrganization - countIn(pool, root))
-      if (chosen.size === 0 || stopping.signal.aborted) return
+    while (turnsIn(pool).length < pool.places) {
+      const after = searchedUntil.get(pool) ?? ''
+      const { queues, oldest, end } = await store.read(() => findCandidates(pool, now(), after))
+      const chosen = chooseQueues([...queues, ...oldest], pool, turnsIn(pool))
+      if (stopping.signal.aborted) return
+      const served = queues.filter(({ subscription }) => chosen.has(subscription)).at(-1)
+      searchedUntil.set(pool, served?.root ?? end)
+      if (chosen.size === 0) {
+        if (end === '') return
+        continue
+      }
       const token = random(16).toString('hex')
       const lease = { token, until: now() + leaseMs }
       const leased = await store.write(() => leaseQueues([...chosen.keys()], lease, now()))
@@ -123,19 +136,17 @@ export function openDeliverer(options: DelivererDependencies): Deliverer {
   }
 }
 
-/** Subscriptions with their organizations: at most `free`, and of each organization at most `freeOf`. */
-function choose(
-  found: readonly DueQueue[],
-  free: number,
-  freeOf: (root: string) => number,
-): Map<string, string> {
-  const chosen = new Map<string, string>()
-  const chosenOf = new Map<string, number>()
-  for (const { subscription, root } of found) {
-    const count = chosenOf.get(root) ?? 0
-    if (chosen.size === free || count >= freeOf(root)) continue
-    chosen.set(subscription, root)
-    chosenOf.set(root, count + 1)
-  }
-  return chosen
+/**
+ * If more queues are due than are read, those that wait longest may all belong to a few organizations. So organizations are
+ * then searched in turn, beginning after the one that was served last.
+ */
+function* findCandidates(
+  { isProven }: Pool,
+  now: number,
+  after: string,
+): Work<DueByOrganization & { oldest: DueQueue[] }> {
+  const oldest = yield* findDueQueues(isProven, now, candidates)
+  if (oldest.length < candidates) return { queues: [], end: '', oldest }
+  const limit = organizationsPerRead
+  return { ...(yield* findDueByOrganization(isProven, now, { after, limit })), oldest }
 }

@@ -3,10 +3,11 @@ import { before, test } from 'node:test'
 import type { Store } from '../db.ts'
 import type { Sql } from '../sql.ts'
 import { raw, sql } from '../sql.ts'
+import { insertRows } from '../table.ts'
 import { onEach, openMigrated, recordStatements } from '../test-stores.ts'
 import type { Work } from '../work.ts'
 import { all, first } from '../work.ts'
-import { beginReplay, openQueue, restartQueue } from './queues.ts'
+import { beginReplay, findDueByOrganization, openQueue, restartQueue } from './queues.ts'
 
 const root = 'a'.repeat(40)
 const subscription = `${root}/${'1'.repeat(16)}`
@@ -81,6 +82,73 @@ onEach(['SQLite', 'PostgreSQL'], 'the position of a queue', (testStore) => {
       const plan = rows.map((row) => String(row.at(-1)).trim()).join('\n')
       assert.match(plan, /events_by_time/)
       assert.doesNotMatch(plan, /SCAN events|Seq Scan on events|sqlite_autoindex_events|events_pkey/)
+    }
+  })
+})
+
+onEach(['SQLite', 'PostgreSQL'], 'due queues by organization', (testStore) => {
+  const organizations = ['a', 'b', 'c', 'd'].map((digit) => digit.repeat(40))
+  const [first = '', second = '', third = '', fourth = ''] = organizations
+  const numbered = (organization: string, number: number) =>
+    `${organization}/${String(number).padStart(16, '0')}`
+  let store: Store
+  before(async () => {
+    store = await openMigrated(testStore())
+    const stored = ['uid', 'parent', 'root', 'name', 'create_time', 'update_time', 'proto', 'json', 'shape']
+    const rowOf = (uid: string, parent: string | null) =>
+      [uid, parent, uid.slice(0, 40), 'x', 1, 1, new Uint8Array(), '{}', 'x'] as const
+    const numbers = Array.from({ length: 2000 }, (_, at) => at + 1)
+    await store.write(function* () {
+      for (const organization of organizations) {
+        yield* insertRows('groups', stored, [rowOf(organization, null)])
+        yield* insertRows(
+          'subscriptions',
+          stored,
+          numbers.map((number) => rowOf(numbered(organization, number), organization)),
+        )
+        yield* insertRows(
+          'delivery_queues',
+          ['subscription', 'parent', 'root', 'is_active', 'position', 'due_time', 'is_proven'],
+          numbers.map((number) => [
+            ...[numbered(organization, number), organization, organization],
+            ...[1, 0, 5000 - number, 1],
+          ]),
+        )
+      }
+      yield sql`update delivery_queues set due_time = 9000 where root = ${second}`
+      yield sql`update delivery_queues set lease_until = 9000 where subscription = ${numbered(third, 2000)}`
+    })
+  })
+
+  const found = (after: string, limit: number) =>
+    store.read(() => findDueByOrganization(true, 6000, { after, limit }))
+
+  test('are the oldest of each organization that nobody works on', async () => {
+    const queues = [numbered(first, 2000), numbered(third, 1999), numbered(fourth, 2000)].map(
+      (subscription) => ({ subscription, root: subscription.slice(0, 40) }),
+    )
+    assert.deepEqual(await found('', 10), { queues, end: '' })
+    assert.deepEqual(await found('', 2), { queues: queues.slice(0, 1), end: second })
+    assert.deepEqual(await found(second, 2), { queues: queues.slice(1), end: fourth })
+    assert.deepEqual(await found(fourth, 2), { queues: [], end: '' })
+    const unproven = await store.read(() => findDueByOrganization(false, 6000, { after: '', limit: 10 }))
+    assert.deepEqual(unproven, { queues: [], end: '' })
+  })
+
+  test('are found with the index by organization, with and without statistics', async () => {
+    const statements: Sql[] = []
+    await store.read(() =>
+      recordStatements(findDueByOrganization(true, 6000, { after: '', limit: 10 }), statements),
+    )
+    const [search] = statements as [Sql]
+    const command = store.engine === 'sqlite' ? 'explain query plan' : 'explain (costs off)'
+    for (const hasStatistics of [false, true]) {
+      if (hasStatistics) await store.write(() => all(raw('analyze delivery_queues')))
+      const rows = await store.query(sql`${raw(command)} ${search}`)
+      const plan = rows.map((row) => String(row.at(-1)).trim()).join('\n')
+      const indexes = new Set(plan.match(/delivery_queues_(?:by_root|due|idle|pkey)/g))
+      assert.deepEqual([...indexes], ['delivery_queues_by_root'], plan)
+      assert.doesNotMatch(plan, /SCAN (?:delivery_queues|q)\b|Seq Scan on delivery|TEMP B-TREE|Sort/, plan)
     }
   })
 })

@@ -130,17 +130,45 @@ export function* wakeOverlooked(now: number): Work<boolean> {
 
 export type DueQueue = { subscription: string; root: string }
 
+/** Due and in nobody's lease. */
+const isFree = (isProven: boolean, now: number): Sql =>
+  sql`is_proven = ${isProven ? 1 : 0} and due_time <= ${now} and lease_until <= ${now}`
+
 /** Queues that are due and that nobody works on, those that wait longest first. */
-export function* findDueQueues(
+export function* findDueQueues(isProven: boolean, now: number, limit: number): Work<DueQueue[]> {
+  const rows = yield sql`select subscription, root from delivery_queues
+    where ${isFree(isProven, now)} order by due_time, subscription limit ${limit}`
+  return rows.map(([subscription, root]) => ({ subscription, root }) as DueQueue)
+}
+
+export type DueByOrganization = {
+  /** At most one of each organization, in the order of the organizations. */
+  queues: DueQueue[]
+  /** The last organization that was looked at; empty if it was the last one of all. */
+  end: string
+}
+
+/**
+ * The queues that wait longest in each of the organizations after `after`. Looks at up to `limit` organizations that have
+ * a `due_time`, by two look-ups in the index `delivery_queues_by_root` for each, however many queues they have.
+ */
+export function* findDueByOrganization(
   isProven: boolean,
   now: number,
-  { exceptRoots, limit }: { exceptRoots: readonly string[]; limit: number },
-): Work<DueQueue[]> {
-  const others = exceptRoots.length > 0 ? sql`and root not in ${among(exceptRoots)}` : raw('')
-  const rows = yield sql`select subscription, root from delivery_queues
-    where is_proven = ${isProven ? 1 : 0} and due_time <= ${now} and lease_until <= ${now} ${others}
-    order by due_time, subscription limit ${limit}`
-  return rows.map(([subscription, root]) => ({ subscription, root }) as DueQueue)
+  { after, limit }: { after: string; limit: number },
+): Work<DueByOrganization> {
+  const next = (root: Sql) => sql`(select root from delivery_queues
+    where is_proven = ${isProven ? 1 : 0} and due_time is not null and root > ${root} order by root limit 1)`
+  const rows = yield sql`with recursive organizations (root, number) as (
+      select ${next(sql`${after}`)}, 1
+      union all select ${next(raw('o.root'))}, o.number + 1 from organizations o
+        where o.root is not null and o.number < ${limit}
+    ) select root, (select subscription from delivery_queues q where q.root = o.root and ${isFree(isProven, now)}
+      order by due_time, subscription limit 1) from organizations o where root is not null`
+  const queues = rows.flatMap(([root, subscription]) =>
+    subscription === null ? [] : [{ subscription, root } as DueQueue],
+  )
+  return { queues, end: rows.length < limit ? '' : (rows.at(-1)?.[0] as string) }
 }
 
 export type Lease = { token: string; until: number }

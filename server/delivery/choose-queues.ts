@@ -1,0 +1,38 @@
+// Divides the places for turns between organizations, so that one with very many queues delays no other.
+import type { DueQueue } from '../store/delivery/queues.ts'
+
+export type Places = {
+  places: number
+  /** How many of the places are only for organizations that have no other turn. */
+  reserved: number
+  perOrganization: number
+}
+
+/**
+ * Chooses queues for the free places: always the first one of an organization with the fewest turns. `turns` are the
+ * running ones. Returns subscriptions with their organizations.
+ */
+export function chooseQueues(
+  found: readonly DueQueue[],
+  { places, reserved, perOrganization }: Places,
+  turns: readonly { root: string }[],
+): Map<string, string> {
+  const counts = new Map<string, number>()
+  const countOf = (root: string) => counts.get(root) ?? 0
+  for (const { root } of turns) counts.set(root, countOf(root) + 1)
+  const remaining = new Map(found.map(({ subscription, root }) => [subscription, root]))
+  const chosen = new Map<string, string>()
+  for (let free = places - turns.length; free > 0; free--) {
+    const [first, ...others] = remaining
+    if (!first) break
+    const [subscription, root] = others.reduce(
+      (best, other) => (countOf(other[1]) < countOf(best[1]) ? other : best),
+      first,
+    )
+    if (countOf(root) >= (free > reserved ? perOrganization : 1)) break
+    chosen.set(subscription, root)
+    remaining.delete(subscription)
+    counts.set(root, countOf(root) + 1)
+  }
+  return chosen
+}
