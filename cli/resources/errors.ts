@@ -37,7 +37,8 @@ function bodyLines({ code, message, details, status, requestId }: StemmaError): 
 
 /**
  * Finds the flag of a field. The server writes the field in JSON or proto spelling, and with or without the field of
- * the resource as a prefix: `group.name` or `name`.
+ * the resource as a prefix: `group.name` or `name`. For an element of a list, its index and field follow the flag:
+ * `--questions[0].capability`.
  */
 function flagFor(command: Command, field: string): string {
   const name = snake(field)
@@ -48,5 +49,6 @@ function flagFor(command: Command, field: string): string {
     const names = path.map((part) => part.name)
     return matchesField(names.join('.')) || matchesField(names.slice(1).join('.'))
   })
-  return flag ? `--${flag.name}` : field
+  const element = field.includes('[') ? field.slice(field.indexOf('[')) : ''
+  return flag ? `--${flag.name}${element}` : field
 }

@@ -396,6 +396,10 @@ onEachStore('stemma', (engine) => {
         await failure(2, 'group-invites create --parent acme --role viewer --ttl soon'),
         /^stemma: --ttl: must be a duration/,
       )
+      assert.match(
+        await failure(2, 'access batch-check --questions {}'),
+        /^stemma: --questions\[0\]\.capability: is required, or method in its place/,
+      )
     })
 
     test('has the exit code of its type', async () => {
