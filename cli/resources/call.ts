@@ -1,5 +1,6 @@
 import type { JsonObject } from '@bufbuild/protobuf'
 import { printedMessageOf, rowsField } from '../contract/commands.ts'
+import { kebab, spaced } from '../contract/spelling.ts'
 import { UsageError } from '../failure.ts'
 import { parseFormat } from '../output/format.ts'
 import { createPrinter, printResource } from '../output/printer.ts'
@@ -29,8 +30,11 @@ export async function runCall(invocation: Invocation): Promise<void> {
   }
   const response = await callFor(positionals[0])
   if (validatesOnly(line)) report(runtime, nothingChanged)
-  const rows = response[rowsField(command)]
+  else if (message.fields.length === 0) report(runtime, 'Done.')
+  const field = rowsField(command)
+  const rows = response[field]
   if (!Array.isArray(rows)) return printResource(format, message, response, screen)
   await printer.printPage(rows as JsonObject[])
-  return printer.end()
+  await printer.end()
+  if (rows.length === 0) report(runtime, `No ${spaced(kebab(field))}.`)
 }

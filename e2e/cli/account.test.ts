@@ -128,7 +128,7 @@ onEachStore('stemma account', (engine) => {
   test('change-password reads the passwords, and end-sessions ends the token', async () => {
     const newPassword = 'seven green bicycles in the rain'
     await succeed('change-password', '--current-password', password, '--new-password', newPassword)
-    await succeed('end-sessions')
+    assert.equal((await succeed('end-sessions')).stderr, 'Done.\n')
     assert.match(await failure(3, 'get'), /^stemma: /)
   })
 

@@ -373,6 +373,14 @@ onEachStore('stemma', (engine) => {
     assert.deepEqual((await json('groups check-eligibility')).eligible, false)
   })
 
+  test('a call whose response is empty reports that it is done, or that it found nothing', async () => {
+    const found = await run(split('security-advisory list-documents --id none', []))
+    assert.deepEqual(found, { code: 0, stdout: '', stderr: 'No documents.\n' })
+    const { uid } = await json('subscriptions create --parent acme --sink https://hooks.example.com/y')
+    const replayed = await run(split(`subscriptions replay ${uid} --since 1h`, []))
+    assert.deepEqual(replayed, { code: 0, stdout: '', stderr: 'Done.\n' })
+  })
+
   describe('an error', () => {
     test('names the flag of the wrong value', async () => {
       assert.match(
