@@ -130,8 +130,8 @@ export function SwitchScim({ place, provider, scim }: ScimProps) {
         ) : (
           <p>
             From then on, only people with an active SCIM user can sign in through this provider: provision
-            them first. At least two identities must have the role owner in the organization itself, without
-            an expiry, so that provisioning cannot lock out the only owner.
+            them first. At least two identities that are not deactivated must have the role owner in the
+            organization itself, without an expiry, so that provisioning cannot lock out the only owner.
           </p>
         )}
       </Form>

@@ -1691,8 +1691,9 @@ export const IdentityProvidersService: GenService<{
   /**
    * Turns provisioning by SCIM on or off. Turning it on requires that at least two identities are
    * bound to the role `owner` in the organization itself, without an expiry, so that provisioning
-   * cannot lock out the only owner of the organization. While it is on, only people with an active
-   * SCIM user can sign in through the provider.
+   * cannot lock out the only owner of the organization. Identities that an identity provider has
+   * deactivated do not count. While it is on, only people with an active SCIM user can sign in
+   * through the provider.
    *
    * @generated from rpc platform.iam.v2beta1.IdentityProvidersService.SetScimEnabled
    */
