@@ -1,6 +1,7 @@
 // Limits how many bodies of uploads arrive at a time. Each takes memory, and if blobs are stored in S3, also disk space
 // in the spool folder.
 import { tooManyRequests } from '../aip/errors.ts'
+import { rootOf } from '../aip/uid.ts'
 
 /** 0 means no limit. */
 export type MaxBodies = { caller: number; total: number }
@@ -26,7 +27,7 @@ export function openRunningBodies({ caller: perCaller, total }: MaxBodies): Runn
   let sum = 0
   return {
     start(caller, repo) {
-      const [organization = ''] = repo.split('/', 1)
+      const organization = rootOf(repo)
       if (perCaller > 0 && byCaller.of(caller) >= perCaller)
         throw tooManyRequests(
           `at most ${perCaller} of your uploads may arrive at a time; wait until one of them ends`,

@@ -95,12 +95,13 @@ test('running bodies are limited for each caller and in total, and counted until
 
 test('the identities of one organization together get at most a quarter of all running bodies', () => {
   const { start } = openRunningBodies({ caller: 4, total: 32 })
+  const [one, two] = ['1'.repeat(40), '2'.repeat(40)]
   const ends = ['a', 'b'].flatMap((caller) =>
-    Array.from({ length: 4 }, (_, at) => start(caller, `one/group/${at}`)),
+    Array.from({ length: 4 }, (_, at) => start(caller, `${one}/group/${at}`)),
   )
-  assert.throws(() => start('c', 'one/other'), /at most 8 uploads to the organization/)
-  start('c', 'two/repo')
+  assert.throws(() => start('c', `${one}/other`), /at most 8 uploads to the organization/)
+  start('c', `${two}/repo`)
   ends[0]?.()
-  start('c', 'one/other')
-  assert.throws(() => start('d', 'one/other'), /at most 8 uploads to the organization/)
+  start('c', `${one}/other`)
+  assert.throws(() => start('d', `${one}/other`), /at most 8 uploads to the organization/)
 })

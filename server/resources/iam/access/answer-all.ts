@@ -36,13 +36,11 @@ export function* answerAll(
   const others = otherIdentities(questions, caller.identity)
   requireMayAsk(grants, decideForCaller, questions, demand.fault !== undefined)
   if (demand.fault) throw demand.fault
-  const identityNeeds = questions.map((question, at) => ({
-    need: validNeedOf(question, at, caller.identity),
-    identity: question.identity || caller.identity,
-  }))
+  const askedNeeds = questions.map((question, at) => validNeedOf(question, at, caller.identity))
   if (maxListRows !== undefined && others.length > maxIdentities) throw new TooExpensive()
   const lists = yield* readGrantsOfAll(others, grants.time, demand.parseGrants)
-  const needs = yield* resolveOwnBindings(caller, grants.time, identityNeeds)
+  const identityOf = (at: number) => questions[at]?.identity || caller.identity
+  const needs = yield* resolveOwnBindings(caller, grants.time, askedNeeds, identityOf)
   const decisions = new Map(others.map((uid) => [uid, openDecisions(lists.get(uid) ?? [])]))
   const ends: number[] = []
   for (let at = 0; at < questions.length; at++) {

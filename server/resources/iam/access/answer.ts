@@ -49,7 +49,7 @@ export function* admitToAsk(demand: Demand, asked: Question): Work<Admitted> {
     fault: demand.fault ?? faultOf(need),
   })
   const identity = isSelf ? self : asked.identity
-  const [resolved = need] = yield* resolveOwnBindings(demand.caller, grants.time, [{ need, identity }])
+  const [resolved = need] = yield* resolveOwnBindings(demand.caller, grants.time, [need], () => identity)
   return { identity, isSelf, need: resolved, place, grants }
 }
 

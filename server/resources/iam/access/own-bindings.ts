@@ -6,24 +6,26 @@ import type { Caller } from '../../../wire/caller.ts'
 import { findOwnBindings } from '../own-bindings.ts'
 import type { Need } from './need.ts'
 
-/** `identity` is the uid of the identity that the question is about. */
-export type IdentityNeed = { need: Need; identity: string }
-
-/** The needs, with `ownUntil` for those role bindings that their identities may delete. */
+/**
+ * The needs, with `ownUntil` for those role bindings that their identities may delete. `identityOf` returns the identity
+ * that a need is about. Most questions are about something else, and cost nothing here.
+ */
 export function* resolveOwnBindings(
   { identity: self, limits }: Caller,
   time: number,
-  questions: readonly IdentityNeed[],
-): Work<Need[]> {
+  needs: readonly Need[],
+  identityOf: (at: number) => string,
+): Work<readonly Need[]> {
+  if (!needs.some(isBindingDeletion)) return needs
   /** The uid of a role binding that the identity may delete if it is its own. */
-  const bindingOf = ({ need, identity }: IdentityNeed) =>
-    need.kind === 'at' && need.isBindingDeletion && !(limits && identity === self) ? need.uid : ''
-  const uids = questions.map(bindingOf).filter((uid) => uid !== '')
-  const bindings = yield* findOwnBindings(uids, time)
-  return questions.map((question) => {
-    const { need, identity } = question
-    const own = bindings.get(bindingOf(question))
-    if (need.kind !== 'at' || own?.person !== identity) return need
+  const bindingAt = (need: Need, at: number) =>
+    need.kind === 'at' && need.isBindingDeletion && !(limits && identityOf(at) === self) ? need.uid : ''
+  const bindings = yield* findOwnBindings(needs.map(bindingAt).filter(Boolean), time)
+  return needs.map((need, at) => {
+    const own = bindings.get(bindingAt(need, at))
+    if (need.kind !== 'at' || own?.person !== identityOf(at)) return need
     return { ...need, ownUntil: own.expireTime === neverExpires ? forever : own.expireTime }
   })
 }
+
+const isBindingDeletion = (need: Need) => need.kind === 'at' && need.isBindingDeletion === true
