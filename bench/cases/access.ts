@@ -40,16 +40,16 @@ export async function benchAccess(): Promise<Line[]> {
 }
 
 async function linesOf(store: Store, demand: Demand, bindingsInChain: number): Promise<Line[]> {
-  const decideAndReadRow = async () => {
-    const { statement, authorize } = admitToRow(
-      demand,
-      renderedRow(groups.table, demand.scope, groups.forms.json, demand.now()),
-    )
-    return authorize(await store.query(statement))
-  }
   // A new caller object each time, because grants are remembered for each object
   // (server/policy/remembered-grants.ts).
-  const decide = async () => store.read(() => admitToRead({ ...demand, caller: { ...demand.caller } }))
+  const forNewCaller = () => ({ ...demand, caller: { ...demand.caller } })
+  const decideAndReadRow = async () =>
+    admitToRow(
+      store,
+      forNewCaller(),
+      renderedRow(groups.table, demand.scope, groups.forms.json, demand.now()),
+    )
+  const decide = async () => store.read(() => admitToRead(forNewCaller()))
   const label = `Access, ${bindingCount} bindings, ${bindingsInChain} of them at or above the group, depth ${depth}`
   return [await lineOf(`${label}, and a read of the group`, decideAndReadRow), await lineOf(label, decide)]
 }

@@ -2,21 +2,22 @@
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import type { StatusError } from '../aip/errors.ts'
 import { invalidField, notFound, permissionDenied } from '../aip/errors.ts'
-import { isUid, lineage } from '../aip/uid.ts'
+import { isUid } from '../aip/uid.ts'
+import type { Store } from '../store/db.ts'
 import type { RowQuery } from '../store/row-query.ts'
-import { selectRow } from '../store/row-query.ts'
-import type { Row, Sql } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
 import type { Origin, QuotaAccess, WriteAccess } from '../store/write-access.ts'
 import type { Caller } from '../wire/caller.ts'
 import type { CallOrigin } from '../wire/envelope.ts'
+import type { MaybePromise } from '../wire/maybe-promise.ts'
+import { andThen } from '../wire/maybe-promise.ts'
 import { nameOf } from './capabilities.ts'
 import type { Grants, ParseGrants } from './grants.ts'
 import { holds } from './grants.ts'
 import { requireOperatorToRead, requireOperatorToWrite } from './operators.ts'
 import { callerOrigin } from './origin.ts'
 import type { GrantsAndRow } from './read-grants.ts'
-import { grantsWithRow, lockGrantsAndQuotas, readGrants, splitGrantsAndRow } from './read-grants.ts'
+import { lockGrantsAndQuotas, readGrants, readGrantsAndRow } from './read-grants.ts'
 
 /** The access that the contract demands of the caller of a method, for one request. */
 export type Demand = {
@@ -70,39 +71,16 @@ export function* admitToWrite(demand: Demand): Work<WriteGrants> {
   return { ...grants, quotas, origin } as WriteGrants // requireGranted has checked them
 }
 
-export type RowAdmission = {
-  statement: Sql
-  authorize(rows: Row[]): GrantsAndRow
-  /**
-   * To use if `statement` returns no row: then grants of the caller are suspended, their sign-in
-   * was ended, or their identity does not exist.
-   */
-  readSeparately(): Work<GrantsAndRow>
-}
-
-/**
- * For a call that reads one row. `statement` reads both the grants and the row; `authorize` gets its result, and throws
- * if the grants do not allow the call.
- */
-export function admitToRow(demand: Demand, query: RowQuery): RowAdmission {
+/** Authorizes a call that reads one row, and reads that row. */
+export function admitToRow(store: Store, demand: Demand, query: RowQuery): MaybePromise<GrantsAndRow> {
   const scope = scopeOf(demand)
   if (demand.isForOperators) throw new Error('operators are admitted by admitToRead and admitToWrite')
   if (scope === undefined) throw invalidField(demand.scopeField, 'is required')
-  const groups = lineage(scope)
-  const time = demand.now()
-  return {
-    statement: grantsWithRow(demand.caller, time, groups, query),
-    authorize(rows) {
-      const admitted = splitGrantsAndRow(demand.caller, time, groups, rows, demand.parseGrants)
-      requireGranted(demand, admitted.grants)
-      return admitted
-    },
-    *readSeparately() {
-      const grants = yield* admitToRead(demand)
-      const [row] = yield selectRow(query)
-      return { grants, row }
-    },
-  }
+  const reading = { caller: demand.caller, time: demand.now(), scope, query }
+  return andThen(readGrantsAndRow(store, reading, demand.parseGrants), (admitted) => {
+    requireGranted(demand, admitted.grants)
+    return admitted
+  })
 }
 
 function scopeOf({ scope, scopeField, isScopeOptional, resourceType }: Demand): string | undefined {

@@ -174,16 +174,12 @@ onEachStore('the grants of members of external groups', (engine) => {
       assertSame(await store.read(() => readGrants(caller, time, at)), inScope)
       assertSame(await store.write(() => lockGrants({ caller, time }, undefined)), all)
       assertSame(await store.write(() => lockGrants({ caller, time }, at)), inScope)
-      const statement = grantsWithRow(
-        caller,
-        time,
-        lineage(at),
-        renderedRow(groups.table, at, groups.forms.json, time),
-      )
-      const rows = await store.query(statement)
+      const query = renderedRow(groups.table, at, groups.forms.json, time)
+      const reading = { caller, time, scope: at, query }
+      const rows = await store.query(grantsWithRow(reading, lineage(at)))
       // For a deactivated person, this returns no row, and the grants are read by other statements.
       if (example.blocked.includes(true)) assert.equal(rows.length, 0, 'grantsWithRow returned a row')
-      else assertSame(splitGrantsAndRow(caller, time, lineage(at), rows).grants, inScope)
+      else assertSame(splitGrantsAndRow(reading, lineage(at), rows).grants, inScope)
     })
     await fc.assert(property, { numRuns: 25 })
     const differences = await checkTally(store, talliedKinds, false)

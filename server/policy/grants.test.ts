@@ -23,7 +23,7 @@ import type { Caller } from '../wire/caller.ts'
 import { decodeBits, encodeBits } from './bits.ts'
 import type { Grants } from './grants.ts'
 import { grantedRegions, holds, indexGrants, missingAt, openGrantParser, parseGrants } from './grants.ts'
-import { grantsWithRow, lockGrants, readGrants, splitGrantsAndRow } from './read-grants.ts'
+import { grantsWithRow, lockGrants, readGrants, readGrantsAndRow } from './read-grants.ts'
 
 const { CAP_IAM_GROUPS_LIST: list, CAP_IAM_GROUPS_CREATE: create, CAP_IAM_GROUPS_DELETE: remove } = Capability
 
@@ -134,13 +134,10 @@ onEachStore('reading grants', (engine) => {
     return platform.store.read(() => readGrants(caller, now, scope))
   }
   const readRow = async (caller: Caller, uid: string, form: Form = { kind: 'json', shape: groups.shape }) =>
-    splitGrantsAndRow(
-      caller,
-      now,
-      lineage(uid),
-      await platform.store.query(
-        grantsWithRow(caller, now, lineage(uid), renderedRow(groups.table, uid, form, now)),
-      ),
+    readGrantsAndRow(
+      platform.store,
+      { caller, time: now, scope: uid, query: renderedRow(groups.table, uid, form, now) },
+      parseGrants,
     )
   const isUnauthenticated = (error: unknown) => error instanceof StatusError && error.http === 401
 
@@ -227,8 +224,9 @@ onEachStore('reading grants', (engine) => {
   test('reads the bindings of each group and their expiry from an index alone', async () => {
     if (engine !== 'sqlite') return
     const caller = callerOf(viewer.identity)
-    const row = renderedRow(groups.table, absentGroup, { kind: 'bytes' }, now)
-    const statement = grantsWithRow(caller, now, lineage(absentGroup), row)
+    const query = renderedRow(groups.table, absentGroup, { kind: 'bytes' }, now)
+    const reading = { caller, time: now, scope: absentGroup, query }
+    const statement = grantsWithRow(reading, lineage(absentGroup))
     const steps = await platform.store.query(sql`explain query plan ${statement}`)
     const plan = steps.map((step) => String(step.at(-1))).join('\n')
     assert.match(plan, /b USING COVERING INDEX role_bindings_granting \(identity=\? AND parent=\?\)/)

@@ -1,9 +1,11 @@
 // Reads the grants of a caller, in the transaction that reads the data they protect.
 import { unauthenticated } from '../aip/errors.ts'
 import { lineage, rootLength } from '../aip/uid.ts'
+import type { Store } from '../store/db.ts'
 import { isLiveAt, neverExpires } from '../store/expiry.ts'
 import { quotasBetween } from '../store/quota.ts'
 import type { RowQuery } from '../store/row-query.ts'
+import { selectRow } from '../store/row-query.ts'
 import type { SignInCondition } from '../store/sign-ins.ts'
 import { conditionFor, fieldCountOf } from '../store/sign-ins.ts'
 import { currentSnapshot } from '../store/snapshot.ts'
@@ -13,6 +15,8 @@ import { isNotSuspended } from '../store/suspensions.ts'
 import type { Work } from '../store/work.ts'
 import type { QuotaAccess } from '../store/write-access.ts'
 import type { Caller, SignIn } from '../wire/caller.ts'
+import type { MaybePromise } from '../wire/maybe-promise.ts'
+import { andThen } from '../wire/maybe-promise.ts'
 import type { Grant, Grants, ParseGrants } from './grants.ts'
 import { parseGrants, withinLimits } from './grants.ts'
 import { recallGrants, rememberGrants } from './remembered-grants.ts'
@@ -306,13 +310,48 @@ const groupRows = (groups: readonly (string | Placeholder)[]) =>
     ' union all ',
   )
 
+/** A row to read together with the grants that apply to `scope`. `time` as for `readGrants`. */
+export type RowReading = { caller: Caller; time: number; scope: string; query: RowQuery }
+
+/** The row is undefined if it does not exist. */
+export type GrantsAndRow = { grants: Grants; row: Row | undefined }
+
+/**
+ * Reads a row together with the grants that apply to it. PostgreSQL runs one statement without a
+ * transaction, and SQLite does not read grants that are remembered.
+ */
+export function readGrantsAndRow(
+  store: Store,
+  reading: RowReading,
+  parse: ParseGrants,
+): MaybePromise<GrantsAndRow> {
+  const readInWork = () => store.read(() => readGrantsAndRowInWork(reading, parse))
+  if (store.engine === 'sqlite') return readInWork()
+  const groups = lineage(reading.scope)
+  return andThen(store.query(grantsWithRow(reading, groups)), (rows) =>
+    rows.length > 0 ? splitGrantsAndRow(reading, groups, rows, parse) : readInWork(),
+  )
+}
+
+function* readGrantsAndRowInWork(reading: RowReading, parse: ParseGrants): Work<GrantsAndRow> {
+  const { caller, time, scope, query } = reading
+  const snapshot = yield* currentSnapshot()
+  const known = snapshot && recallGrants(snapshot, caller, scope, time)
+  if (known) return { grants: { caller, time, list: known }, row: (yield selectRow(query))[0] }
+  const groups = lineage(scope)
+  const rows = yield grantsWithRow(reading, groups)
+  if (rows.length === 0) {
+    const { grants } = yield* selectEach(caller, time, groups, parse, noSql)
+    return { grants, row: (yield selectRow(query))[0] }
+  }
+  const grantsAndRow = splitGrantsAndRow(reading, groups, rows, parse)
+  if (snapshot) rememberGrants(snapshot, grantsAndRow.grants, scope)
+  return grantsAndRow
+}
+
 /** The grants in `groups` together with another row, in one statement. Returns no row where `selectGrants` returns none. */
-export function grantsWithRow(
-  { identity, signIn }: Caller,
-  time: number,
-  groups: readonly string[],
-  query: RowQuery,
-): Sql {
+export function grantsWithRow({ caller, time, query }: RowReading, groups: readonly string[]): Sql {
+  const { identity, signIn } = caller
   const condition = signIn && conditionOf(identity, signIn)
   const ownValues = [...groups, time, groups[0] ?? '', time, time, ...query.values, identity]
   return preparedByKeys(
@@ -343,15 +382,11 @@ function buildGrantsWithRow(
   return condition ? sql`${statement} and ${condition(...signIn)}` : statement
 }
 
-/** The row is undefined if it does not exist. */
-export type GrantsAndRow = { grants: Grants; row: Row | undefined }
-
 /** How many columns of `grantsWithRow` precede those of the row. */
 const grantColumns = 3
 
 export function splitGrantsAndRow(
-  caller: Caller,
-  time: number,
+  { caller, time }: RowReading,
   groups: readonly string[],
   rows: Row[],
   parse: ParseGrants = parseGrants,

@@ -1,7 +1,6 @@
 import type { DescMessage } from '@bufbuild/protobuf'
 import { notFound } from '../aip/errors.ts'
 import { admitToRow } from '../policy/admit.ts'
-import type { GrantsAndRow } from '../policy/read-grants.ts'
 import type { Call } from '../rpc/call.ts'
 import type { Store } from '../store/db.ts'
 import { renderedRow } from '../store/row-query.ts'
@@ -14,14 +13,11 @@ import type { Kind } from './kind.ts'
 import { redactionFor } from './kind.ts'
 import { rowReply } from './reply.ts'
 
-/** One statement reads grants and row. A second one reads the bytes if the JSON is stale or must be redacted. */
+/** A further statement reads the bytes if the JSON is stale or must be redacted. */
 export function getResource(store: Store, kind: Kind<DescMessage>, call: Call): MaybePromise<Reply> {
   const { scope } = call.demand
-  const { statement, authorize, readSeparately } = admitToRow(
-    call.demand,
-    renderedRow(kind.table, scope, kind.forms[call.form], call.demand.now()),
-  )
-  const finish = ({ grants, row }: GrantsAndRow): MaybePromise<Reply> => {
+  const query = renderedRow(kind.table, scope, kind.forms[call.form], call.demand.now())
+  return andThen(admitToRow(store, call.demand, query), ({ grants, row }): MaybePromise<Reply> => {
     if (!row) throw notFound(kind.desc.typeName, scope)
     const [updateTime, rendered] = row as [number, Rendered | null]
     const redaction = redactionFor(kind, grants)
@@ -35,8 +31,5 @@ export function getResource(store: Store, kind: Kind<DescMessage>, call: Call): 
         return rowReply(kind, redaction?.apply(grants, bytes) ?? bytes, updateTime)
       },
     )
-  }
-  return andThen(store.query(statement), (rows) =>
-    rows.length > 0 ? finish(authorize(rows)) : andThen(store.read(readSeparately), finish),
-  )
+  })
 }

@@ -1,8 +1,9 @@
 // Authorizes a pull. Everybody may pull from a public repo, also without credentials, if the server allows it.
 import { Code } from '../../../aip/code.ts'
 import { StatusError, unauthenticated } from '../../../aip/errors.ts'
-import type { Demand, RowAdmission } from '../../../policy/admit.ts'
+import type { Demand } from '../../../policy/admit.ts'
 import { admitToRead, admitToRow } from '../../../policy/admit.ts'
+import type { Store } from '../../../store/db.ts'
 import type { RowQuery } from '../../../store/row-query.ts'
 import { selectRow } from '../../../store/row-query.ts'
 import type { Row } from '../../../store/sql.ts'
@@ -10,7 +11,7 @@ import { sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import type { MaybePromise } from '../../../wire/maybe-promise.ts'
-import { andThen } from '../../../wire/maybe-promise.ts'
+import { andThen, recover } from '../../../wire/maybe-promise.ts'
 import type { Reply } from '../../../wire/reply.ts'
 import type { Dependencies, Pull, Settings } from '../../dependencies.ts'
 import { requireRepo } from './require-repo.ts'
@@ -37,8 +38,7 @@ export type PullHandlers = {
 }
 
 /**
- * Reads one row for a pull, in the statement that reads the grants. If that finds nothing, or the
- * caller has no grants, further statements decide between a public repo, a refusal and content that
+ * Reads one row for a pull together with the grants. If it does not exist, or the caller has no grants, further statements decide between a public repo, a refusal and content that
  * does not exist.
  */
 export function pullRow(
@@ -67,21 +67,18 @@ export function pullRow(
       },
     )
   if (demand.caller.identity === '') return readSeparately()
-  const { statement, authorize } = admitToRow(demand, query)
-  return andThen(store.query(statement), (rows) => {
-    const row = rows.length > 0 ? grantedRow(authorize, rows) : undefined
-    return row ? answer(row) : readSeparately()
-  })
+  return andThen(grantedRow(store, demand, query), (row) => (row ? answer(row) : readSeparately()))
 }
 
-function grantedRow(authorize: RowAdmission['authorize'], rows: Row[]): Row | undefined {
-  try {
-    return authorize(rows).row
-  } catch (error) {
-    if (error instanceof StatusError && error.code === Code.PERMISSION_DENIED) return undefined
-    throw error
-  }
-}
+/** Undefined if the row does not exist, or the caller has no grants for it. */
+const grantedRow = (store: Store, demand: Demand, query: RowQuery) =>
+  recover(
+    () => andThen(admitToRow(store, demand, query), ({ row }) => row),
+    (error) => {
+      if (error instanceof StatusError && error.code === Code.PERMISSION_DENIED) return undefined
+      throw error
+    },
+  )
 
 /** The same whether the repo is not public or does not exist. */
 const missingCredentials = () => unauthenticated('this request needs credentials; sign in to the registry')
