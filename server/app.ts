@@ -82,7 +82,7 @@ export type App = {
   endpoints: readonly Endpoint[]
   /** Exchanges the call counts for rate limits with other copies and threads. Also runs by itself every second. */
   shareLimits(): Promise<void>
-  /** Sends all events that are due to the sinks of subscriptions. Also runs by itself. */
+  /** Sends all due events to the sinks of subscriptions. Also runs by itself. */
   deliverEvents(): Promise<void>
   /**
    * Waits for running calls, then stops. Unless `isUrgent`, it first goes on serving for `drainDelayMs`, so that load

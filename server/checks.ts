@@ -29,10 +29,10 @@ export type CheckAnswer = { result: unknown } | { error: string }
 const program = new URL(`./checks-thread${extname(import.meta.filename)}`, import.meta.url)
 
 /**
- * Two threads, if the event loop and they can have a core each: while a costly task occupies one, the other performs the
- * remaining tasks. With fewer cores, a second thread would only take memory. The time limit is far above
- * the time that any valid input needs (a readme of 64 KB: 0.4 s), because a thread may get little CPU time on a busy
- * machine.
+ * Two threads, if there are cores for both and for the event loop: while a costly task occupies
+ * one thread, the other performs the remaining tasks. With fewer cores, a second thread would only
+ * take memory. The time limit is far above the time that any valid input needs (a readme of 64 KB:
+ * 0.4 s), because a thread may get little CPU time on a busy machine.
  */
 const limits: PoolOptions = {
   program,

@@ -27,7 +27,7 @@ export async function findCredentials(server: string, runtime: Runtime): Promise
   }
 }
 
-/** STEMMA_TOKEN is for the server in STEMMA_API, and no other server gets it. */
+/** STEMMA_TOKEN is for the server of the selected context, and no other server gets it. */
 async function tokenFor(server: string, runtime: Runtime): Promise<string> {
   const { env } = runtime
   const selected = await readContext({}, env)
