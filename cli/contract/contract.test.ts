@@ -73,7 +73,7 @@ describe('every command', () => {
       const sharedNames = names.filter(
         (flag) => flag in commonOptions || flag in optionsOfCommandKind(command),
       )
-      // There, the field takes precedence over the common flag `--issuer`.
+      // The field `issuer` of this command takes precedence over the common flag `--issuer`.
       assert.deepEqual(sharedNames, name === 'identities lookup' ? ['issuer'] : [])
     })
 

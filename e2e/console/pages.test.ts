@@ -1,4 +1,5 @@
-// Every page of the console in a real browser: accessible, at both sizes, in light and dark, without any problem.
+// Pages of the console in a real browser: accessible, at both sizes, in light and dark, without any
+// problem. Pages that need more data, such as that of a repo, are in the other tests of this folder.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { paths } from '@stemma/console/paths.ts'
@@ -87,7 +88,7 @@ async function make(stage: Stage): Promise<Made> {
   return { organization, identity: identity as string, provider: provider as string, bystander }
 }
 
-describe('every page', { timeout: 600_000, skip: noChromium ?? false }, () => {
+describe('a page of the console', { timeout: 600_000, skip: noChromium ?? false }, () => {
   let stage: Stage
   let made: Made
   let organization: string
@@ -137,7 +138,7 @@ const noPostgres = process.env.STEMMA_TEST_POSTGRES ? false : 'PostgreSQL is not
 
 // Only opens the pages: their elements do not depend on the store, so checking their accessibility
 // again would find nothing new.
-test('every page opens on PostgreSQL', {
+test('the same pages of the console open on PostgreSQL', {
   timeout: 600_000,
   skip: noChromium ?? noPostgres,
 }, async () => {

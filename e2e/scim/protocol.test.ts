@@ -84,7 +84,7 @@ onEachStore('SCIM', (engine) => {
     assert.equal((group.members as JsonObject[]).length, 1)
   })
 
-  test('takes an extension that is null for one without values', async () => {
+  test('treats an extension that is null as one without values', async () => {
     const { id } = await addUser('without extension', { [enterprise]: null })
     const path = `/Users/${id}`
     const requests: ((value: JsonObject | null) => [string, string, JsonObject])[] = [

@@ -24,7 +24,7 @@ type Pool = (typeof pools)[number]
 
 /** How many due queues are read at a time. */
 const candidates = 64
-/** How many organizations are looked at in one transaction if more queues are due. */
+/** How many organizations one transaction searches, if at least `candidates` queues are due. */
 const organizationsPerRead = 256
 /** How often the store is asked for due queues. Events that this process seals are sent without this delay. */
 const pollMs = 1000
@@ -55,7 +55,7 @@ export function openDeliverer(options: DelivererDependencies): Deliverer {
   let isWanted = false
   let overlookedWakeTime = Number.NEGATIVE_INFINITY
 
-  /** The organization of each pool after which the next search by organization begins. */
+  /** For each pool, the organization after which the next search by organization begins. */
   const searchedUntil = new Map<Pool, string>()
 
   const turnsIn = (pool: Pool) => [...running.values()].filter((turn) => turn.pool === pool)

@@ -127,7 +127,7 @@ export function openCallLimits(options: CallLimitOptions): Limits {
 /** How much of a bucket must be used for responses to say so. */
 const shareToReport = 0.5
 
-/** Caches the cost class of each method: comparing the names takes longer than all other steps of a call here. */
+/** Caches the cost class of each method: comparing names takes longer than the rest of the check. */
 function openClasses(): (method: Method) => number {
   const classes = new Map<Method, number>()
   return (method) => {

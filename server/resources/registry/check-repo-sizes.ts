@@ -48,8 +48,8 @@ function* selectDifferences(ofRepo: Sql): Work<SizeDifference[]> {
 function* repair(access: WriteAccess, repo: string): Work<SizeDifference | undefined> {
   // Locks the repo first, as its deletion does, so that they cannot deadlock. The lock lets pushes pass.
   yield* first(sql`select 1 from repos where uid = ${repo} /*pg for no key update */`)
-  // A transaction that has changed a size is over then, so the statement below sees its content. One that has changed
-  // content, but not yet the size, waits, and then changes the corrected size.
+  // Waits for transactions that have changed a size, so that the statement below sees their content.
+  // Those that have changed content, but not yet a size, wait and then change the corrected size.
   yield raw('/*pg lock table repo_sizes in exclusive mode -- */ select 1')
   const [difference] = yield* selectDifferences(sql`where uid = ${repo}`)
   if (difference) yield* replaceRepoSize(access, repo, difference.counted)
