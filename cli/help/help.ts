@@ -59,7 +59,8 @@ Examples: sign in, show the groups, create a group, and grant a CI job access to
   stemma groups tree
   stemma groups create --parent acme --name platform
   stemma identities create --parent acme/platform --name ci \\
-    --claim-match.issuer https://token.actions.githubusercontent.com --claim-match.subject repo:acme/app
+    --claim-match.issuer https://token.actions.githubusercontent.com \\
+    --claim-match.subject repo:acme/app:ref:refs/heads/main
   stemma role-bindings create --parent acme/platform --identity ci --role viewer
 
 Resources are named by uid or path: acme/platform is a group, acme/platform/ci an identity in that group, and

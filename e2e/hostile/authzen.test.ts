@@ -88,7 +88,7 @@ onEachStore('the AuthZEN door', (engine) => {
     assert.deepEqual(await repos(pusher.identity, pusher.token, 'repo.update'), [])
   })
 
-  test('answers about the holder of a limited token respect the limits of the token', async () => {
+  test('respects the limits of a token in answers about its holder', async () => {
     const door = restDoor(platform.url)
     const request = { identity: viewer.identity, cap: ['groups.list'] }
     const { body } = await door.call(SecurityTokenService.method.exchange, request, viewer.token)

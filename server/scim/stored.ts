@@ -19,7 +19,7 @@ export type StoredType = {
    * that the attribute has this value.
    */
   keys: ReadonlyMap<string, (provider: string, value: string) => Sql>
-  /** The attribute with the members of groups, or the groups of users. */
+  /** The attribute that lists the members of a group, or the groups of a user. */
   references: {
     name: 'members' | 'groups'
     /** The condition that a resource refers to the one with this uid. */

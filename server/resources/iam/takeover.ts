@@ -17,9 +17,9 @@ export type TakeoverDependencies = { authUrl: string; decisions: TrustDecisions 
 /** The maximum number of identities that the search may find. */
 const maxIdentities = 50
 /**
- * The maximum number of identities to read that name the uid of a found identity. Greater than
- * `maxIdentities`, because anyone can create such identities, and not all of them trust the found
- * one: some also require a claim that no token of this server has.
+ * The maximum number of identities that are read because their subject is the uid of a found
+ * identity. Greater than `maxIdentities`, because anyone can create such identities, and not all of
+ * them trust the found one: some also require a claim that no token of this server has.
  */
 const maxNaming = 500
 /** The maximum number of identities with patterns to read. Each pattern is matched with every uid that is found. */

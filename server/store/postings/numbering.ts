@@ -8,9 +8,8 @@
 export const documentNumberOf = (uid: string) => Number.parseInt(uid.slice(-16, -3), 16)
 
 /**
- * A segment has this many pack numbers, of which the first is the number of the segment. In the
- * first segment of a block, packs with the first number belong to the block: they contain the
- * postings of rare terms.
+ * A segment has this many consecutive pack numbers, starting with its own number. The packs with
+ * the first number of a block belong to the whole block: they contain the postings of rare terms.
  */
 export const packsPerSegment = 32
 
