@@ -31,7 +31,7 @@ run(join(import.meta.dirname, 'generate-routes.ts'), output)
 run(join(import.meta.dirname, 'generate-capability-names.ts'), output)
 run(join(import.meta.dirname, 'generate-docs.ts'), output)
 
-/** A file with an internal service is left out with its messages, so it contains nothing else. */
+/** A file with an internal service is left out as a whole, so it must contain nothing public. */
 function isInternal({ options }: ServiceDescriptorProto): boolean {
   return options !== undefined && getExtension(options, internal)
 }

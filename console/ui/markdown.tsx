@@ -99,7 +99,10 @@ function block(token: Token, budget: Budget, depth: number, key: number): Compon
   }
 }
 
-/** A comment without an end stays. It ends the search, which would otherwise take quadratic time. */
+/**
+ * A comment without an end is kept. The pattern matches it up to the end of the text, because the
+ * search would otherwise take quadratic time.
+ */
 const withoutComments = (text: string) =>
   text.replace(/<!--[\s\S]*?(-->|$)/g, (comment, end: string) => (end === '' ? comment : ''))
 

@@ -31,8 +31,9 @@ export const maxFilterDepth = 10
 /** Comparisons in a filter. */
 export const maxFilterTerms = 50
 export const maxOperations = 200
-/** Characters that the operations of a PATCH, in one transaction, or the filter of a list may compare (budget.ts). */
+/** Characters that all operations of a PATCH may compare (budget.ts), in one transaction. */
 export const maxComparedByPatch = 10_000_000
+/** Characters that the filter of a list may compare (budget.ts). */
 export const maxComparedByList = 100_000_000
 /** Names in `attributes` and `excludedAttributes`. */
 export const maxAttributeNames = 100
