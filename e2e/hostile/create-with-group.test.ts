@@ -97,7 +97,7 @@ onEachStore('an organization that is created for somebody else', (engine) => {
     }
   })
 
-  test('can be created only by those who may create organizations and have the capabilities', async () => {
+  test('can be created only by those who may create organizations and have the capabilities that the call needs', async () => {
     const request = { group: 'stolen', ttl: '60s' }
     const robot = await platform.addIdentity(platform.owner.organization, 'owner')
     const nobody = await platform.addIdentity('')

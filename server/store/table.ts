@@ -172,8 +172,9 @@ const renderedBytes = (table: Table, uid: string): Sql =>
   sql`(select ${table.rendered({ kind: 'bytes' })} from ${raw(table.name)} where uid = ${uid})`
 
 /**
- * The fields of the event of a write. The deletion of a group is an event of the group above it, if there is one. Other
- * resources with the uid of a group have no children; their deletion is an event of this group.
+ * The fields of the event of a write. The deletion of a group is an event of the group above it,
+ * if there is one. Other resources can also have the uid of a group (`hasGroupUids`), but have no
+ * children; their deletion is an event of this group.
  */
 function factsOf(table: Table, uid: string, action: string) {
   const isDeletedGroup = table.hasGroupUids && table.hasChildren && action === 'deleted'

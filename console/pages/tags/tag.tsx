@@ -60,7 +60,7 @@ export default function Tag({ place }: PageProps) {
         about={
           <>
             <Digest digest={digest} /> {size !== undefined && `${sizeText(size)} · `}
-            moved <Time at={updateTime} /> {deprecated && <Badge tone="warning">deprecated</Badge>}
+            changed <Time at={updateTime} /> {deprecated && <Badge tone="warning">deprecated</Badge>}
             <br />
             in the repo <Link to={paths.repo(place.group, repo.uid ?? '')}>{repo.name}</Link>
           </>

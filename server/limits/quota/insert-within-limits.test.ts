@@ -106,7 +106,7 @@ onEach(['SQLite', 'PostgreSQL'], 'quotas', (testStore) => {
     assert.deepEqual(await checkTally(store, ['groups'], true), [])
   })
 
-  test('defaults limit an organization that has no limit of its own, and no other', async () => {
+  test('defaults limit only organizations that have no limit of their own', async () => {
     const defaults = new Map([['groups', 1]])
     const [plain, raised] = [await newOrganization(), await newOrganization({ groups: 2 })]
     for (const root of [plain, raised]) await create(accessWith({}, defaults), root)
