@@ -64,6 +64,19 @@ onEachStore('a console session', (engine) => {
     assert.deepEqual(named, { uid: person, name: email, email })
   })
 
+  test('counts as used when the console gets a token', async () => {
+    const cookie = (await signIn()).cookie(cookieName)
+    const { store } = platform
+    await store.write(function* () {
+      yield sql`update sign_ins set use_time = 0, user_agent = 'Other' where client = 'console'`
+    })
+    await tokenOf(cookie)
+    const used = await store.query(sql`select use_time, user_agent from sign_ins where use_time > 0
+      and client = 'console'`)
+    assert.equal(used.length, 1)
+    assert.notEqual(used[0]?.[1], 'Other')
+  })
+
   test('has a cookie that scripts and other sites cannot use', async () => {
     const visitor = new Visitor(platform.url)
     const form = await visitor.open('/console/sign-in')

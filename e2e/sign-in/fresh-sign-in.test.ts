@@ -8,8 +8,11 @@ import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { Code } from '../../server/aip/code.ts'
+import { deleteExpired } from '../../server/auth/login/expiring-states.ts'
+import { tokenLifetimeSeconds } from '../../server/auth/tokens/mint.ts'
 import { verifyOrganization } from '../../server/commands/verify.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
+import { sql } from '../../server/store/sql.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
@@ -222,5 +225,21 @@ onEachStore('a fresh sign-in', (engine) => {
     clockOffset += 20 * 60_000
     for (const token of [published, operator, platform.owner.token])
       assert.equal((await grant(token, rest, owner, await newWorkload())).error, undefined)
+  })
+
+  test('is needed if the program is not known, which is stored for longer than its tokens are valid', async () => {
+    clockOffset = 0 // tokens are issued by the real clock
+    const { tokens } = await signIn(platform, email)
+    clockOffset = 20 * 60_000
+    const recordOf = sql`select expire_time from sign_ins where identity = ${identity} and client = 'stemma'
+      order by create_time desc limit 1`
+    const [record] = await platform.store.query(recordOf)
+    const expireTime = record?.[0] as number
+    await platform.store.write(() => deleteExpired(expireTime + tokenLifetimeSeconds * 1000))
+    assert.deepEqual((await platform.store.query(recordOf))[0], [expireTime])
+    await platform.store.write(() => deleteExpired(expireTime + 2 * tokenLifetimeSeconds * 1000 + 1))
+    assert.deepEqual(await platform.store.query(recordOf), [])
+    const { error } = await grant(tokens.access_token, rest, owner, await newWorkload())
+    assert.match(JSON.stringify(error), /FRESH_SIGN_IN_REQUIRED/)
   })
 })

@@ -3,9 +3,11 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { AccountService } from '@stemma/api/gen/platform/iam/v2beta1/account_pb.ts'
 import { cookieNamesOf } from '@stemma/server/auth/login/cookies.ts'
 import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
 import { raw, sql } from '@stemma/server/store/sql.ts'
+import { restDoor } from '@stemma/server/testing/doors.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
 import type { Configuration } from 'openid-client'
@@ -15,6 +17,8 @@ import { addAccount, begin, password, redeem, relyingParty, signIn, startSignInP
 import { Visitor } from './visitor.ts'
 
 const usedLinkAlert = /was used before, or has expired/
+
+type ConsoleToken = { token?: string; person?: { email: string } }
 
 onEachStore('an empty server', (engine) => {
   test('is set up in a browser by the printed link, once', async () => {
@@ -44,8 +48,14 @@ onEachStore('an empty server', (engine) => {
       assert.deepEqual(concurrentAnswers.map(({ status }) => status).sort(), [200, 410])
       assert.match(concurrentAnswers.find(({ status }) => status === 200)?.title ?? '', /acme is ready/)
       assert.equal((await visitor.open(link)).status, 410)
-      const { person } = await consoleTokenOf(visitor, url)
+      const { person, token = '' } = await consoleTokenOf(visitor, url)
       assert.equal(person?.email, 'ada@example.com', 'the owner is signed in to the console')
+      const { body } = await restDoor(url).call(AccountService.method.listSessions, {}, token)
+      const sessions = body?.sessions as { client: string; current: boolean }[]
+      assert.deepEqual(
+        sessions.map(({ client, current }) => [client, current]),
+        [['Stemma console', true]],
+      )
       assert.deepEqual(await consoleTokenOf(new Visitor(url), url), {})
 
       const { stdout: operators } = await runStemmadInline(['operators', 'list', ...args])
@@ -66,7 +76,7 @@ onEachStore('an empty server', (engine) => {
   })
 
   /** The response with the console's token and person; empty if the browser has no session. */
-  async function consoleTokenOf(visitor: Visitor, url: string): Promise<{ person?: { email: string } }> {
+  async function consoleTokenOf(visitor: Visitor, url: string): Promise<ConsoleToken> {
     const answer = await fetch(`${url}/console/token`, {
       method: 'POST',
       headers: {
@@ -74,7 +84,7 @@ onEachStore('an empty server', (engine) => {
         cookie: `${cookieNamesOf(url).console}=${visitor.cookie(cookieNamesOf(url).console)}`,
       },
     })
-    return (await answer.json()) as { person?: { email: string } }
+    return (await answer.json()) as ConsoleToken
   }
 
   test('cannot be set up when an organization exists', async () => {

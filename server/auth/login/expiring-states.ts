@@ -166,16 +166,22 @@ function* findWhere({ secret, now }: StateDependencies, condition: Sql): Work<Ex
 const expiringTables = [
   ...['sign_in_states', 'refresh_tokens', 'ended_sign_ins', 'idempotency_keys', 'sign_ins'],
 ]
+/**
+ * How long the record of a sign-in is kept after it has expired: longer than an access token is
+ * valid, because changes of ownership read the record (resources/iam/ownership.ts).
+ */
+const recordRetentionMs = 2 * 60 * 60 * 1000
 
 /**
- * Deletes a batch of expired states, refresh tokens, descriptions of sign-ins, ended sign-ins,
+ * Deletes a batch of expired states, refresh tokens, records of sign-ins, ended sign-ins,
  * idempotency keys and memberships in external groups. Returns whether there may be more.
  */
 export function* deleteExpired(now: number): Work<boolean> {
   let mayBeMore = yield* deleteExpiredMemberships(now, deletionBatchSize)
   for (const table of expiringTables) {
+    const deadline = table === 'sign_ins' ? now - recordRetentionMs : now
     const rows = yield sql`delete from ${raw(table)} where id in
-      (select id from ${raw(table)} where expire_time < ${now} limit ${deletionBatchSize}) returning id`
+      (select id from ${raw(table)} where expire_time < ${deadline} limit ${deletionBatchSize}) returning id`
     mayBeMore ||= rows.length === deletionBatchSize
   }
   return mayBeMore

@@ -12,8 +12,8 @@ import type { Dependencies } from '../dependencies.ts'
 
 type OwnershipDependencies = Pick<Dependencies, 'settings' | 'now'>
 
-/** The client ids of the console and of the command line. Both can sign a person in again. */
-const ownClients: readonly unknown[] = ['console', 'stemma']
+/** The client ids of published clients, which cannot sign a person in again: in the browser, and with the device flow. */
+const exemptClients: readonly unknown[] = ['published', 'auth0']
 
 /** For a change of ownership. */
 export function* requireFreshSignInForOwnership(
@@ -23,7 +23,8 @@ export function* requireFreshSignInForOwnership(
   const { signIn } = caller
   if (!signIn || signIn.id === '') return
   const row = yield* first(sql`select client from sign_ins where id = ${signIn.id}`)
-  if (ownClients.includes(row?.[0])) requireFreshSignIn(caller, settings.freshSignInMs, now())
+  // A sign-in without a record is not exempt.
+  if (!exemptClients.includes(row?.[0])) requireFreshSignIn(caller, settings.freshSignInMs, now())
 }
 
 /** For a change of who has one of these roles. Checks nothing if none of them is `owner`. */

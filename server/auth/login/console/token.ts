@@ -2,6 +2,7 @@ import type { SignIn } from '../../../wire/caller.ts'
 import { lacksRequiredFactor } from '../../second-factors/requirement.ts'
 import { mintToken } from '../../tokens/mint.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
+import { recordConsoleUse } from '../provider/record-sign-ins.ts'
 import { requireOwnRequest } from './own-request.ts'
 import type { ConsoleDependencies } from './session.ts'
 import { findConsoleSession, forgetConsoleSession } from './session.ts'
@@ -21,8 +22,9 @@ export async function issueConsoleToken(deps: ConsoleDependencies, page: PageReq
     await forgetConsoleSession(deps, page)
     return { json: {} }
   }
-  const { authUrl, baseUrl, now } = deps
+  const { authUrl, baseUrl, store, now } = deps
   const { person } = signIn
+  await store.write(() => recordConsoleUse(signIn.id, { page, now: now() }))
   const expires = Math.floor(now() / 1000) + lifetimeSeconds
   // The same claims as in other access tokens of the person (login/published/tokens.ts).
   const act = { iss: authUrl, sub: person, aud: authUrl }

@@ -10,7 +10,7 @@ import { tokenLifetimeSeconds } from '../../tokens/mint.ts'
 import type { ExpiringStates } from '../expiring-states.ts'
 import { signInIdOf } from '../expiring-states.ts'
 import type { PageRequest } from '../page-request.ts'
-import { publishedClient } from './clients.ts'
+import { consoleClient, publishedClient } from './clients.ts'
 
 type Request = { page: PageRequest; now: number }
 
@@ -31,29 +31,38 @@ export function* recordSignIn(
   { page, now }: Request,
 ): Work<void> {
   const { accountId, clientId = '', uid, grantId } = payload
-  const times = { createTime: now, useTime: now }
   if (kind === 'Session' && accountId !== undefined && uid !== undefined)
     yield* putSignInRecord({
       ...{ id: browserSessionId(uid), identity: accountId, isBrowser: true, client: '', ...clientOf(page) },
-      ...{ ...times, expireTime: now + seconds * 1000 },
+      ...{ createTime: now, useTime: now, expireTime: now + seconds * 1000 },
     })
   // Sign-ins of published clients are recorded where their tokens are issued (published/tokens.ts).
   if (kind === 'Grant' && accountId !== undefined && clientId !== publishedClient)
-    yield* putSignInRecord({
-      ...{ id: signInIdOf(payload.jti ?? ''), identity: accountId, isBrowser: false, client: clientId },
-      ...{ ...clientOf(page), ...times, expireTime: now + lifetimeOf(clientId) },
-    })
+    yield* recordProgram(signInIdOf(payload.jti ?? ''), accountId, clientId, { page, now })
   if (kind === 'RefreshToken' && grantId !== undefined)
     yield* recordUse(signInIdOf(grantId), {
       ...{ ...clientOf(page), useTime: now, expireTime: now + seconds * 1000 },
     })
 }
 
+/** Stores the record of a sign-in to the console that was not made at oidc-provider. */
+export const recordConsoleSignIn = (id: string, identity: string, request: Request) =>
+  recordProgram(id, identity, consoleClient, request)
+
+function* recordProgram(id: string, identity: string, client: string, { page, now }: Request): Work<void> {
+  const times = { createTime: now, useTime: now, expireTime: now + lifetimeOf(client) }
+  yield* putSignInRecord({ id, identity, isBrowser: false, client, ...clientOf(page), ...times })
+}
+
+/** Records that the console got another token. */
+export const recordConsoleUse = (id: string, { page, now }: Request) =>
+  recordUse(id, { ...clientOf(page), useTime: now })
+
 /**
  * In milliseconds: the lifetime of an access token or, for the console, of its session. A refresh
  * token extends it.
  */
-const lifetimeOf = (client: string) => (client === 'console' ? 24 * 60 * 60 : tokenLifetimeSeconds) * 1000
+const lifetimeOf = (client: string) => (client === consoleClient ? 24 * 60 * 60 : tokenLifetimeSeconds) * 1000
 
 /** Deletes the record of a session that ends. */
 export function* forgetSession(states: ExpiringStates, id: string): Work<void> {

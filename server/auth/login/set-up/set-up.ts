@@ -15,6 +15,7 @@ import { signInIdOf } from '../expiring-states.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import { passwordFault } from '../passwords.ts'
 import { paths, prefixOf } from '../paths.ts'
+import { recordConsoleSignIn } from '../provider/record-sign-ins.ts'
 import type { SetUpDependencies } from './dependencies.ts'
 import { usedLink } from './dependencies.ts'
 import { setUpLinkKind } from './set-up-link.ts'
@@ -64,11 +65,12 @@ async function signInToConsole(
   const { store, now, random, authUrl, baseUrl } = deps
   if (new URL(authUrl).origin !== new URL(baseUrl).origin) return false
   const grant = random(32).toString('base64url')
-  const signedInAt = await store.write(() => newSignInTime(identity, now()))
-  await startConsoleSession(deps, page, {
-    signIn: { person: identity, signedInAt, id: signInIdOf(grant) },
-    grant,
+  const id = signInIdOf(grant)
+  const signedInAt = await store.write(function* () {
+    yield* recordConsoleSignIn(id, identity, { page, now: now() })
+    return yield* newSignInTime(identity, now())
   })
+  await startConsoleSession(deps, page, { signIn: { person: identity, signedInAt, id }, grant })
   return true
 }
 
