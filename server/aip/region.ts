@@ -58,7 +58,7 @@ export function intersectAll(sorted: readonly Region[], others: readonly Region[
     for (const uid of new Set(['', ...lineage(other.uid)])) {
       addIntersections(shared, sorted, uid, (region) => region.uid === uid, other)
     }
-    // A region that starts below a point does not contain the point.
+    // A region whose uid is below that of a point does not contain the point.
     if (other.kind === 'point') continue
     const firstBelow = other.uid === '' ? beforeAllUids : `${other.uid}/`
     addIntersections(shared, sorted, firstBelow, (region) => isBelow(region.uid, other.uid), other)

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto'
 
 export type UploadState = {
   /**
-   * Random, and another one after each append, so that no two appends return the same state, not even
-   * those of two copies that continue the same state. A hash is kept in memory for one state, and
-   * therefore belongs to one content. States of version 0.1 do not contain it.
+   * Random, and new after each append, so that no two appends return the same state, not even if two
+   * copies continue the same upload. So a hash that is kept in memory for a state is always that of
+   * its content. States of version 0.1 do not contain it.
    */
   version?: string | undefined
   /** The id of the multipart upload, once a part is full. */
