@@ -1,4 +1,4 @@
-// Questions about the deletion of a role binding: people may delete their own ones without any capability.
+// Questions about deleting a role binding: people may delete their own without any capability.
 import { forever } from '../../../policy/decide.ts'
 import { neverExpires } from '../../../store/expiry.ts'
 import type { Work } from '../../../store/work.ts'
@@ -7,8 +7,8 @@ import { findOwnBindings } from '../own-bindings.ts'
 import type { Need } from './need.ts'
 
 /**
- * The needs, with `ownUntil` for those role bindings that their identities may delete. `identityOf` returns the identity
- * that a need is about. Most questions are about something else, and cost nothing here.
+ * The needs, with `ownUntil` for those role bindings that their identities may delete. `identityOf`
+ * returns the identity that a need is about. Nothing is read if no question is about a deletion.
  */
 export function* resolveOwnBindings(
   { identity: self, limits }: Caller,
