@@ -12,6 +12,7 @@ import { enumNames } from '../contract/enum-names.ts'
 import type { Flag } from '../contract/request-flags.ts'
 import { flagsOf } from '../contract/request-flags.ts'
 import { targetResource } from '../contract/target.ts'
+import { helpTopics } from '../help/help.ts'
 import { formats } from '../output/format.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Candidate } from './candidate.ts'
@@ -37,7 +38,7 @@ export async function complete(words: string[], runtime: Runtime): Promise<Candi
 async function candidatesFor(words: string[], runtime: Runtime): Promise<Candidate[]> {
   const [first = '', second = ''] = words
   if (words.length <= 1) return plain([...resourceNames(), ...otherCommands])
-  if (first === 'help') return helpTopics(words)
+  if (first === 'help') return helpCandidates(words)
   if (first === 'completion') return plain(Object.keys(scripts))
   if (first === 'auth') return authCandidates(words)
   if (first === 'registry') return registryCandidates(words)
@@ -53,9 +54,9 @@ const plain = (words: readonly string[]): Candidate[] => words.map((word) => ({ 
 
 const resourceNames = () => resources.map(({ name }) => name)
 
-const helpTopics = (words: string[]): Candidate[] =>
+const helpCandidates = (words: string[]): Candidate[] =>
   words.length === 2
-    ? plain([...resourceNames(), ...topCommands, 'auth', 'registry', 'exit-codes'])
+    ? plain([...resourceNames(), ...topCommands, ...helpTopics.keys()])
     : plain(verbsOf(words[1] ?? ''))
 
 function authCandidates(words: string[]): Candidate[] {

@@ -49,6 +49,8 @@ _stemma() {
   lines=("\${(@f)$(stemma __complete -- "\${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
   for line in $lines; do
     if [[ $line == :files ]]; then
+      # The value of a flag that is written as --flag=value begins after the =.
+      compset -P '--*='
       _files
       return
     fi

@@ -17,13 +17,19 @@ import { commonFlagRows, flagRows } from './flag-rows.ts'
 import type { Row } from './layout.ts'
 import { formatRows, helpWidth, wrap } from './layout.ts'
 
+/** The help of topics that are neither resources nor composed commands. */
+export const helpTopics: ReadonlyMap<string, string> = new Map([
+  ['exit-codes', exitCodesHelp],
+  ['auth', authHelp],
+  ['registry', registryHelp],
+  ['completion', completionHelp],
+])
+
 /** The main help, or the help of a topic: a resource, a resource and a verb, or another word such as `exit-codes`. */
 export function helpOf([first, second]: string[]): string {
   if (first === undefined) return mainHelp()
-  if (first === 'exit-codes') return exitCodesHelp
-  if (first === 'auth') return authHelp
-  if (first === 'registry') return registryHelp
-  if (first === 'completion') return completionHelp
+  const topic = helpTopics.get(first)
+  if (topic !== undefined) return topic
   const composed = findComposed(first, second ?? '')
   if (composed) return composedHelp(composed)
   const resource = findResource(first)

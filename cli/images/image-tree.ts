@@ -1,5 +1,6 @@
 // Reads an image with everything that belongs to it: the manifests of its platforms, their parts, and their referrers.
-import { UsageError } from '../failure.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { Failure, UsageError } from '../failure.ts'
 import type { ImageKind } from './image-kind.ts'
 import { kindOfArtifact } from './image-kind.ts'
 import type { Referrer } from './referrers.ts'
@@ -50,9 +51,7 @@ export async function readImageTree(client: RegistryClient, reference: string): 
     const sizes = new Map([node, ...node.children].map(({ digest, size }) => [digest, size]))
     const isDeep = level >= maxLevels
     for (const each of entriesOf(manifest)) {
-      const child = isDeep
-        ? { node: leafOf(each, 'manifest'), sizes: new Map([[each.digest, each.size]]) }
-        : await read(each.digest, level + 1, knownOf(each))
+      const child = isDeep ? unreadOf(each) : await readEntry(each, level + 1)
       node.children.push(child.node)
       for (const [digest, size] of child.sizes) sizes.set(digest, size)
     }
@@ -65,8 +64,23 @@ export async function readImageTree(client: RegistryClient, reference: string): 
     return { node, sizes }
   }
 
+  /** An entry whose manifest was deleted is shown without its parts. */
+  async function readEntry(entry: Descriptor, level: number): Promise<Read> {
+    try {
+      return await read(entry.digest, level, knownOf(entry))
+    } catch (error) {
+      if (error instanceof Failure && error.exitCode === exitCodes.notFound) return unreadOf(entry)
+      throw error
+    }
+  }
+
   return (await read(reference, 0, {})).node
 }
+
+const unreadOf = (entry: Descriptor): Read => ({
+  node: leafOf(entry, 'manifest'),
+  sizes: new Map([[entry.digest, entry.size]]),
+})
 
 /** `sizes` are those of everything that the manifest consists of, by digest. */
 type Read = { node: ImageNode; sizes: Map<string, number> }
@@ -128,7 +142,8 @@ const leafOf = ({ digest, mediaType, size }: Descriptor, kind: ImageKind): Image
 async function platformIn(client: RegistryClient, { content }: Manifest): Promise<string | undefined> {
   const [config] = descriptorsIn([content.config])
   if (!config || !imageConfigs.includes(config.mediaType) || config.size > maxConfigBytes) return undefined
-  return platformNameOf(await client.blob(config.digest))
+  const blob = await client.blob(config.digest)
+  return blob && platformNameOf(blob)
 }
 
 const maxConfigBytes = 2 ** 20

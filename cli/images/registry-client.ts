@@ -24,8 +24,8 @@ export type RegistryClient = {
   referrers(digest: string): Promise<Descriptor[]>
   /** The first `limit` tags that follow `after` in byte order. */
   tagsAfter(after: string, limit: number): Promise<string[]>
-  /** A JSON blob, such as the config of an image. */
-  blob(digest: string): Promise<Json>
+  /** A JSON blob, such as the config of an image. Undefined if it is not JSON. */
+  blob(digest: string): Promise<Json | undefined>
 }
 
 /** `name` is that of the repo, `token` returns an access token. */
@@ -90,7 +90,7 @@ export function openRegistryClient({ api, name, token, fetch }: Source): Registr
       return Array.isArray(tags) ? tags.map(String) : []
     },
 
-    blob: async (digest) => parseJson((await getContent('blobs', digest)).bytes),
+    blob: async (digest) => jsonIn((await getContent('blobs', digest)).bytes),
   }
 }
 
@@ -109,13 +109,18 @@ async function readBounded(response: Response): Promise<Buffer> {
 }
 
 function parseJson(bytes: Buffer): Json {
+  const content = jsonIn(bytes)
+  if (content) return content
+  throw new Failure('the server sent a response that is not JSON', exitCodes.unavailable)
+}
+
+function jsonIn(bytes: Buffer): Json | undefined {
   try {
     const content: unknown = JSON.parse(bytes.toString('utf8'))
-    if (typeof content === 'object' && content !== null) return content as Json
+    return typeof content === 'object' && content !== null ? (content as Json) : undefined
   } catch {
-    // Reported below.
+    return undefined
   }
-  throw new Failure('the server sent a response that is not JSON', exitCodes.unavailable)
 }
 
 /** The descriptors in a list. Elements that are not descriptors are left out. */

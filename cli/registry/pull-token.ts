@@ -3,7 +3,7 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import { parseCommandLine } from '../command-line.ts'
 import { openConnection } from '../connection.ts'
 import { commandOf } from '../contract/commands.ts'
-import { UsageError } from '../failure.ts'
+import { Failure, UsageError } from '../failure.ts'
 import { openScreen } from '../output/screen.ts'
 import { toFailure } from '../resources/errors.ts'
 import { readRequest } from '../resources/read-request.ts'
@@ -37,8 +37,12 @@ export async function configurePullToken(
   if (flags.save) {
     await storePassword({ host, file, helper, username: user, secret }, runtime)
     report(runtime, `Stored a pull token for ${host} in ${place}.`)
-  } else
+  } else {
+    // The command is pasted into a shell, so it must contain nothing from the server that a shell would interpret.
+    if (![user, secret].every((word) => /^[\w.~+/=-]+$/.test(word)))
+      throw new Failure('the server sent a user name or a password that is not safe to print in a command')
     runtime.stdout.write(`docker login ${JSON.stringify(host)} --username "${user}" --password "${secret}"\n`)
+  }
   report(
     runtime,
     singleLine(`The pull token expires at ${expirationTime}. To revoke it: stemma pull-tokens delete ${uid}`),

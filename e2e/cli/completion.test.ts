@@ -51,6 +51,7 @@ describe('completion', () => {
     assert.deepEqual(await complete('gro'), ['group-access-requests', 'group-invites', 'groups'])
     assert.deepEqual(await complete('groups', 't'), ['tree'])
     assert.deepEqual(await complete('who'), ['whoami'])
+    assert.deepEqual(await complete('help', 'comp'), ['completion'])
     assert.deepEqual(await complete('subscriptions', 'deliveries', '--state', 'f'), ['failed'])
     assert.deepEqual(await complete('audit', 't'), ['tail'])
     assert.deepEqual(await complete('auth', 'login', '--de'), ['--device'])

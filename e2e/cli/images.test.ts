@@ -118,6 +118,20 @@ describe('stemma images tree', () => {
     assert.ok(stdout.includes(bytesText(index.length + 'cachedsteps'.length)), stdout)
   })
 
+  test('shows an entry of an index whose manifest was deleted, and a config that is not JSON', async () => {
+    const { two } = await pushIndex('acme/partial')
+    await registry.expect(202, 'DELETE', `/v2/acme/partial/manifests/${digestOf(two)}`)
+    const { code, stdout, stderr } = await tree(['acme/partial:v1'])
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, new RegExp(`└── manifest {2}[^│\\n]*${short(digestOf(two))}\n$`))
+    for (const content of ['no config', 'layer']) await registry.pushBlob('acme/partial', content)
+    const image = imageOf('layer', { config: descriptor('no config', types.config) })
+    await registry.pushManifest('acme/partial', 'v2', image)
+    const second = await tree(['acme/partial:v2'])
+    assert.equal(second.code, 0, second.stderr)
+    assert.match(second.stdout, /── config {2}9 B/)
+  })
+
   test('ignores other tags that begin with the digest of an image', async () => {
     const digest = await registry.pushImage('acme/tagged', 'v1', 'tagged')
     for (const end of ['constructor', 'toString', 'other'])

@@ -1,6 +1,9 @@
 // `stemma registry` changes docker's configuration, so that docker can log in to the registry.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { chmod, mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import type { Platform } from '@stemma/server/testing/platform.ts'
@@ -221,6 +224,31 @@ describe('stemma registry', () => {
     }
     await client.run(['pull-tokens', 'delete', user, '--yes'], '', owner)
     assert.equal((await pull()).status, 401)
+  })
+
+  test('configure-docker prints no command with text of the server that a shell would interpret', async () => {
+    const server = createServer((_, response) => {
+      const answer = {
+        uid: 'a',
+        username: 'a$(id)',
+        password: 'secret',
+        expirationTime: '2030-01-01T00:00:00Z',
+      }
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    try {
+      const api = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+      const { code, stdout, stderr } = await registry(
+        ['configure-docker', '--pull-token', '--parent', 'a'.repeat(40)],
+        { STEMMA_API: api, STEMMA_TOKEN: platform.owner.token },
+      )
+      assert.deepEqual([code, stdout], [1, ''], stderr)
+      assert.match(stderr, /^stemma: the server sent a user name or a password that is not safe to print/)
+    } finally {
+      server.closeAllConnections()
+      server.close()
+    }
   })
 
   test('a file that docker could not read is reported and not changed', async () => {
