@@ -248,6 +248,13 @@ describe('faults in the settings', () => {
       )
   })
 
+  test('include timeouts in the URL of the database, which would replace those of the server', () => {
+    const url = `${database}?statement_timeout=0`
+    assert.deepEqual(faultsOf({ DATABASE_URL: url, STEMMA_SECRET_KEY: secret }), [
+      'DATABASE_URL (--database-url) must not contain statement_timeout: the server has a timeout for each kind of call',
+    ])
+  })
+
   test('in one flag do not affect how the other flags are read', () => {
     const faults = faultsOf({ DATABASE_URL: database }, '--secret-key', secret, '--bogus')
     assert.deepEqual(faults, ['there is no flag --bogus'])

@@ -73,6 +73,9 @@ export function postgresUrl(text: string): string | undefined {
   if (text === '') return undefined
   // The text may contain a password, so the message does not repeat it.
   if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) throw new Error('must be a postgres:// URL')
+  for (const name of ['statement_timeout', 'query_timeout'])
+    if (new URL(text).searchParams.has(name))
+      throw new Error(`must not contain ${name}: the server has a timeout for each kind of call`)
   return text
 }
 

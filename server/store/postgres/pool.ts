@@ -19,7 +19,7 @@ export type PoolOptions = {
 export function openPool(options: PoolOptions): pg.Pool {
   const pg = loadDriver()
   const pool = new pg.Pool({
-    connectionString: options.url,
+    ...connectionOf(options.url),
     max: options.connections,
     connectionTimeoutMillis: options.connectionTimeoutMs,
     idleTimeoutMillis: 30_000,
@@ -27,12 +27,22 @@ export function openPool(options: PoolOptions): pg.Pool {
     query_timeout: options.replyTimeoutMs,
     idle_in_transaction_session_timeout: 60_000,
     application_name: 'stemma',
-    options: plannerSettings.map((setting) => `-c ${setting}`).join(' '),
     types: { getTypeParser: (oid, format) => parsers[oid] ?? pg.types.getTypeParser(oid, format) },
   })
   // A connection that breaks while idle is replaced at the next use.
   pool.on('error', (error) => options.onIdleError?.(error))
   return pool
+}
+
+/** The driver would use `options` of the URL in place of ours, so both are put together. */
+function connectionOf(url: string): pg.PoolConfig {
+  const parsed = new URL(url)
+  const given = parsed.searchParams.getAll('options')
+  parsed.searchParams.delete('options')
+  return {
+    connectionString: given.length > 0 ? parsed.href : url,
+    options: [...given, ...plannerSettings.map((setting) => `-c ${setting}`)].join(' '),
+  }
 }
 
 /** A query with its own timeout for the result, an option that the types of the driver lack. */

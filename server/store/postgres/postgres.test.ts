@@ -56,6 +56,16 @@ describe('a store on PostgreSQL', { skip }, () => {
     }
   }
 
+  test('settings in the URL are used together with those of the server', async () => {
+    const url = new URL(database.url)
+    url.searchParams.set('options', '-c work_mem=5MB')
+    const other = open({ url: url.href })
+    const [settings] = await other.query(
+      raw(`select current_setting('work_mem'), current_setting('enable_seqscan')`),
+    )
+    assert.deepEqual(settings, ['5MB', 'off'])
+  })
+
   test('two writes that deadlock both succeed', async () => {
     const barrier = openBarrier()
     let attempts = 0
