@@ -105,6 +105,7 @@ examples('advisories', {
       [{ excludeEventAuthors: ['dan'] }, ['one', 'two']],
       [{ eventReviewers: ['cyd'] }, ['two']],
       [{ eventTypes: ['EVENT_TYPE_FILTER_FIXED'] }, ['three', 'two']],
+      [{ eventTypes: ['EVENT_TYPE_FILTER_UNSPECIFIED'] }, ['one', 'three', 'two']],
       [{ latestEventType: 'EVENT_TYPE_FILTER_DETECTION' }, ['one', 'three']],
       [{ latestEventType: 'EVENT_TYPE_FILTER_FIXED' }, ['two']],
       [{ query: 'ghsa-AAAA' }, ['two']],

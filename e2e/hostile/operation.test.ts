@@ -102,6 +102,18 @@ describe('the files of the embedded store', { skip: process.platform === 'win32'
     assert.equal((await runStemmad(folder, ['migrate'])).stderr, '')
   })
 
+  test('are not opened with a secret that is too short', async () => {
+    const data = join(folder, 'data-with-short-secret')
+    await mkdir(data, { mode: 0o700 })
+    await writeFile(join(data, 'secret.key'), 'short\n', { mode: 0o600 })
+    const { code, stderr } = await runStemmad(folder, ['bootstrap', '--org', 'acme', '--data-dir', data])
+    assert.equal(code, 1)
+    assert.match(
+      stderr,
+      /^stemmad: .*secret\.key must contain at least 32 characters; restore it from a backup/,
+    )
+  })
+
   const skipReason = process.getuid?.() !== 0 && 'only root can create a folder of another user'
   test('are refused in a folder that belongs to another user and is open to everyone', {
     skip: skipReason,

@@ -220,6 +220,13 @@ describe('wrong settings and arguments', timeout, () => {
     assert.doesNotMatch(stderr, /hush/)
   })
 
+  test('a database that does not answer at any address of its host is reported with each address', async () => {
+    const flags = ['--database-url', 'postgres://localhost:1/x', '--secret-key', 'x'.repeat(32)]
+    const { code, stderr } = await runStemmadInline(['migrate', ...flags])
+    assert.equal(code, 1)
+    assert.match(stderr, /^stemmad: connect ECONNREFUSED \S+:1[\s\S]*\nNothing answers at this address/)
+  })
+
   test('--help prints help for the program and for each command', async () => {
     const commandLines = [[], ['help'], ['--help'], ['-h'], ['serve', '--help'], ['bootstrap', '-h']]
     const results = await Promise.all(commandLines.map((args) => runStemmadInline(args)))

@@ -58,7 +58,8 @@ async function printHelp(name: string, context: CommandContext): Promise<number>
 
 /** System errors, such as a port in use or a database that does not respond, need no stack. */
 function describeError(error: unknown): string {
-  const { code, message, stack } = error as NodeJS.ErrnoException
+  const { code, stack } = error as NodeJS.ErrnoException
+  const message = messageOf(error)
   if (code === 'EADDRINUSE')
     return `${message}\nAnother program uses this port; choose another one with PORT=… or --port`
   if (code === 'ECONNREFUSED')
@@ -66,6 +67,12 @@ function describeError(error: unknown): string {
   if (code !== undefined) return `stemmad: ${message || code}`
   return stack ?? String(error)
 }
+
+/** Node tries all addresses of a host. If all fail, the message is empty, and each address has an error of its own. */
+const messageOf = (error: unknown): string =>
+  error instanceof AggregateError && error.message === ''
+    ? error.errors.map(messageOf).join('; ')
+    : (error as Error).message
 
 async function help(): Promise<string> {
   const all = await Promise.all(Object.values(commands).map((load) => load()))

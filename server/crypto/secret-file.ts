@@ -2,6 +2,14 @@ import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'no
 import { join, resolve } from 'node:path'
 import type { RandomBytes } from './random.ts'
 
+/** Has a code, so that commands print its message without a stack trace. */
+class SecretFileError extends Error {
+  readonly code = 'SECRET_FILE_IS_UNUSABLE'
+}
+
+/** The same as for the setting `STEMMA_SECRET_KEY`. */
+const minLength = 32
+
 /** Reads the secret of the embedded store from its folder. Creates it on first use, readable by its owner only. */
 export function readSecretFile(folder: string, random: RandomBytes): string {
   // Absolute, because with a relative path Node never returns from this call if the current folder
@@ -18,5 +26,10 @@ export function readSecretFile(folder: string, random: RandomBytes): string {
   } finally {
     unlinkSync(draft)
   }
-  return readFileSync(file, 'utf8').trim()
+  const secret = readFileSync(file, 'utf8').trim()
+  if (secret.length < minLength)
+    throw new SecretFileError(
+      `${file} must contain at least ${minLength} characters; restore it from a backup, or delete it if the store is empty`,
+    )
+  return secret
 }

@@ -12,6 +12,8 @@ export function requirementsOf(request: ListAdvisoriesRequest): Requirement[] {
   const { origin, latestEventType = EventTypeFilter.UNSPECIFIED } = request
   const anyOf = (field: SearchField, values: readonly (string | number)[]) =>
     values.map((value) => termOf(field, value))
+  const anyTypeOf = (field: SearchField, types: readonly EventTypeFilter[]) =>
+    types.includes(EventTypeFilter.UNSPECIFIED) ? [] : anyOf(field, types)
   return [
     anyOf('advisoryId', request.advisoryIds),
     anyOf('legacyAdvisoryId', request.legacyAdvisoryIds),
@@ -27,7 +29,7 @@ export function requirementsOf(request: ListAdvisoriesRequest): Requirement[] {
     anyOf('reviewState', request.eventReviewStates),
     anyOf('eventAuthor', request.eventAuthors),
     anyOf('eventReviewer', request.eventReviewers),
-    anyOf('eventType', request.eventTypes),
-    latestEventType === EventTypeFilter.UNSPECIFIED ? [] : anyOf('latestEventType', [latestEventType]),
+    anyTypeOf('eventType', request.eventTypes),
+    anyTypeOf('latestEventType', [latestEventType]),
   ].filter((terms) => terms.length > 0)
 }
