@@ -21,7 +21,7 @@ function* recordUnsealed(): Work<void> {
     values (${root}, ${root}, ${root}, 'groups', 'a', 'created', 'test', '', '{}', 1, 0)`)
 }
 
-/** The store, with a function that is called before each write has resolved. */
+/** The store, with a function that is called after each commit, before `write` resolves. */
 const withWriteHook = (store: Store, onWritten: () => Promise<void>): Store => ({
   ...store,
   async write(work, deadline) {

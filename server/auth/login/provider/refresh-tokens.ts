@@ -35,8 +35,9 @@ const maxFollowed = 100
 type FindDependencies = { states: ExpiringStates; successorOf(id: string): string; now(): number }
 
 /**
- * Finds a refresh token. If it was used, and may be used again, this returns the newest used token of its sign-in, as if
- * that were not used: oidc-provider then issues its successor again, which nobody has used yet.
+ * Finds a refresh token. If it was used and may be used again, returns the last used token among it
+ * and its successors, marked as unused. Then oidc-provider issues the successor of that token again,
+ * which nobody has used yet.
  */
 export function* findRefreshToken(
   { states, successorOf, now }: FindDependencies,
