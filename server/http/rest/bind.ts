@@ -51,7 +51,10 @@ export function bindRequest(match: Match, query: string, body: string): Message 
   return request.message
 }
 
-/** Anywhere in a request: a call that ignored it would write, although its caller expects that it does not. */
+/**
+ * Whether a path names validate_only, at any depth. Such a name is never ignored: the call would
+ * write, although its caller expects that it only validates.
+ */
 const meansValidateOnly = (path: string) => /(?:^|\.)validateonly$/i.test(path.replaceAll('_', ''))
 
 function refuseValidateOnly(path: string): void {
