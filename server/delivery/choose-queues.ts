@@ -1,4 +1,5 @@
-// Divides the places for turns between organizations, so that one with very many queues delays no other.
+// Chooses the queues whose turns start next, so that an organization with very many queues does
+// not delay others. A place is room for one running turn (deliverer.ts).
 import type { DueQueue } from '../store/delivery/queues.ts'
 
 export type Places = {
@@ -9,8 +10,8 @@ export type Places = {
 }
 
 /**
- * Chooses queues for the free places: always the first one of an organization with the fewest turns. `turns` are the
- * running ones. Returns subscriptions with their organizations.
+ * For each free place, chooses the first queue in `found` whose organization has the fewest turns.
+ * `turns` are the running ones. Returns subscriptions with their organizations.
  */
 export function chooseQueues(
   found: readonly DueQueue[],

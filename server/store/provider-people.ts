@@ -6,7 +6,7 @@ import { among, bulkInsert, raw, sql } from './sql.ts'
 import type { Work } from './work.ts'
 import { all } from './work.ts'
 
-/** In seconds since 1970. `end` is when the last batch is separated at the latest. */
+/** In seconds since 1970. `end` is the latest time at which the last batch can be separated. */
 export type SeparationTimes = { now: number; end: number }
 
 /**
@@ -17,8 +17,9 @@ export type SeparationTimes = { now: number; end: number }
  * it expires, for an hour at most.
  *
  * Separates a batch, and returns whether there may be more. The transaction that changes the issuer must separate the
- * last batch. Until then people can sign in again. Their new sessions, refresh tokens and memberships are in a later
- * batch, but an access token alone is in none: the sign-ins of all batches but the last therefore end at `end`.
+ * last batch. Until then people can sign in again. If they get a session, a refresh token or a
+ * membership, a later batch finds it; if they get only an access token, none does. So for the
+ * people of every batch but the last, all sign-ins up to `end` are ended.
  */
 export function* separatePeople(provider: string, times: SeparationTimes): Work<boolean> {
   // Serializes this with SCIM requests and sign-ins, as for a deletion.

@@ -7,9 +7,10 @@ import { first } from '../work.ts'
 const rowsPerStep = 500
 
 /**
- * Deletes events of one organization that are older than `cutoff` (milliseconds since 1970). Returns the number, or
- * undefined if no organization has any. Events are deleted only from the start of the chain, so an event is kept at least
- * as long as the one before it.
+ * Deletes events of one organization that are older than `cutoff` (milliseconds since 1970). Returns
+ * the number, or undefined if no organization has any, apart from those whose chain another
+ * transaction has locked. Events are deleted only from the start of the chain, so an event is kept
+ * at least as long as the one before it.
  */
 export function* deleteOldEvents(cutoff: number): Work<number | undefined> {
   const chain = yield* first(sql`select root, first_sequence from event_chains
