@@ -167,6 +167,7 @@ async function openApp(
   const registryDoor = openRegistryDoor({
     ...{ config, store: core.store, content: core.content, endpoints: core.endpoints },
     corridor: core.registryCorridor,
+    now,
     onBody: continueIfAwaited,
     onLongBody: allowLongBody,
     minimumRate: overrides.minimumUploadRate,

@@ -20,6 +20,7 @@ export type RegistryDoorDependencies = {
   content: ContentStorage
   endpoints: readonly Endpoint[]
   corridor: Corridor<Endpoint>
+  now(): number
   onBody(request: IncomingMessage, response: ServerResponse): void
   onLongBody(request: IncomingMessage): void
   minimumRate?: MinimumRate | undefined
@@ -31,7 +32,7 @@ const maxManifestMemory = { network: 16 * 2 ** 20, total: 64 * 2 ** 20 }
 
 /** The paths of the registry. Their handler is loaded at the first request. */
 export function openRegistryDoor(deps: RegistryDoorDependencies): Mount {
-  const { config, store, content, endpoints, corridor, onBody, onLongBody, onError } = deps
+  const { config, store, content, endpoints, corridor, now, onBody, onLongBody, onError } = deps
   const byMethod = new Map<DescMethod, Endpoint>(
     endpoints.map((endpoint) => [endpoint.method.desc, endpoint]),
   )
@@ -58,6 +59,7 @@ export function openRegistryDoor(deps: RegistryDoorDependencies): Mount {
       ...{
         corridor: corridor as Parameters<typeof openRegistry>[0]['corridor'],
         endpointOf,
+        now,
         onBody,
         onLongBody,
         onError,

@@ -11,11 +11,12 @@ import { signOutEverywhere } from '../../server/auth/sign-outs.ts'
 import { mintToken } from '../../server/auth/tokens/mint.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import type { Platform } from '../../server/testing/platform.ts'
+import { rawClient } from '../../server/testing/raw-http.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { ExchangePlatform } from '../sign-in/exchange-platform.ts'
 import { startExchangePlatform } from '../sign-in/exchange-platform.ts'
 import type { OciClient } from './oci-client.ts'
-import { digestOf, imageOf, ociClient, types } from './oci-client.ts'
+import { digestOf, imageOf, indexOf, ociClient, types } from './oci-client.ts'
 import { basic, challengeOf, getToken, postToken, withChallenge } from './token-client.ts'
 
 onEachStore('tokens of the registry', (engine) => {
@@ -280,6 +281,101 @@ onEachStore('tokens of the registry', (engine) => {
     const expired = await ociClient(url, token).send('GET', '/v2/acme/web/manifests/latest')
     clockOffset = 0
     assert.deepEqual([expired.status, challengeOf(expired).error], [401, 'invalid_token'])
+  })
+
+  const clockAfterExpiry = 62 * 60_000
+
+  type SlowRequest = {
+    method: string
+    path: string
+    authorization: string
+    body: string
+    type?: string
+    /** Called when the server waits for the body. */
+    meanwhile?: (() => Promise<void>) | undefined
+  }
+
+  /** Sends a request whose credentials expire before its body arrives. Returns the status of the response. */
+  async function sendSlowly({ method, path, authorization, body, type, meanwhile }: SlowRequest) {
+    const raw = await rawClient(platform.app.port)
+    const head = [
+      ...[`${method} ${path} HTTP/1.1`, 'host: x', `authorization: ${authorization}`],
+      ...[`content-type: ${type ?? types.layer}`, `content-length: ${body.length}`, 'expect: 100-continue'],
+    ]
+    raw.send(`${head.join('\r\n')}\r\n\r\n`)
+    try {
+      assert.equal((await raw.response()).status, 100)
+      await meanwhile?.()
+      clockOffset = clockAfterExpiry
+      raw.send(body)
+      return (await raw.response()).status
+    } finally {
+      clockOffset = 0
+      raw.close()
+    }
+  }
+
+  /** An identity that may push to `acme/slow`, and its credentials of every kind. */
+  async function makePusher() {
+    const { uid } = await exchangePlatform.createIdentity()
+    await platform.bind(uid, 'registry.push', platform.owner.organization)
+    const { keys, config } = platform
+    const deps = { keys, authUrl: config.authUrl, now, random: randomBytes }
+    const access = await mintToken(deps, { identity: uid, audience: config.baseUrl })
+    const registryToken = await tokenFor('repository:acme/slow:pull,push', basic('_token', access))
+    const password = await exchangePlatform.issuer.sign()
+    const credentials: [kind: string, authorization: string][] = [
+      ['a token of the registry', `Bearer ${registryToken}`],
+      ['an access token', `Bearer ${access}`],
+      ['an access token as a password', basic('_token', access)],
+      ['a password of the identity', basic(uid, password)],
+    ]
+    return { uid, credentials }
+  }
+
+  test('may expire while the body of a request arrives, like all other credentials', async () => {
+    const { credentials } = await makePusher()
+    for (const [kind, authorization] of credentials) {
+      const send = (method: string, path: string, body: string) =>
+        sendSlowly({ method, path, authorization, body })
+      const whole = `in one request with ${kind}`
+      const path = `/v2/acme/slow/blobs/uploads/?digest=${digestOf(whole)}`
+      assert.equal(await send('POST', path, whole), 201, kind)
+      const chunk = `in chunks with ${kind}`
+      const location = await owner.begin('acme/slow')
+      assert.equal(await send('PATCH', location, chunk), 202, kind)
+      assert.equal(await send('PUT', `${location}?digest=${digestOf(chunk + chunk)}`, chunk), 201, kind)
+      for (const content of [whole, chunk + chunk])
+        await owner.expect(200, 'HEAD', `/v2/acme/slow/blobs/${digestOf(content)}`)
+      clockOffset = clockAfterExpiry
+      const next = await fetch(`${url}/v2/acme/slow/tags/list`, { headers: { authorization } })
+      clockOffset = 0
+      assert.equal(next.status, 401, kind)
+    }
+  })
+
+  test('may expire while the first manifest of a new repo arrives', async () => {
+    const authorization = `Bearer ${await tokenFor('repository:acme/slow-new:pull,push')}`
+    const path = '/v2/acme/slow-new/manifests/latest'
+    const request = { method: 'PUT', path, authorization, body: indexOf([]), type: types.index }
+    assert.equal(await sendSlowly(request), 201)
+  })
+
+  test('do not allow a request whose access ends while its body arrives', async () => {
+    const ends = [
+      [403, (uid: string) => platform.unbind(uid)],
+      [401, (uid: string) => platform.deleteIdentity(uid)],
+    ] as const
+    for (const [status, end] of ends) {
+      for (let index = 0; index < 4; index++) {
+        const { uid, credentials } = await makePusher()
+        const [kind = '', authorization = ''] = credentials[index] ?? []
+        const path = await owner.begin('acme/slow')
+        const meanwhile = () => end(uid)
+        const request = { method: 'PATCH', path, authorization, body: 'refused', meanwhile }
+        assert.equal(await sendSlowly(request), status, kind)
+      }
+    }
   })
 
   test('are refused as soon as their identity has lost its role, was deleted or has signed out', async () => {

@@ -27,6 +27,7 @@ export type RegistryDependencies = {
   endpointOf(method: DescMethod): Endpoint
   /** Does not check access. */
   findRepo(name: string): MaybePromise<FoundRepo>
+  now(): number
   blobs: BlobStore
   lostBlobs: LostBlobs
   /** The URL of this server, for challenges. */

@@ -56,6 +56,7 @@ export function openRegistry(deps: RegistryDependencies): RegistryHandler {
         ifMatch: undefined,
         idempotencyKey: undefined,
         userAgent: request.headers['user-agent'],
+        arriveTime: deps.now(),
         repo: needed.repo,
       }
       return andThen(endpoint(deps, { request, response, headers, name, query, envelope }), (result) => {

@@ -21,6 +21,11 @@ export type Envelope = {
   userAgent: string | undefined
   /** The call that made this one: v1 calls v2. The event log names the first call. */
   madeBy?: CallOrigin | undefined
+  /**
+   * At the registry: when the request arrived, in milliseconds since 1970. A request can make several calls while its
+   * body arrives; its credentials need to be valid at this time only.
+   */
+  arriveTime?: number | undefined
   /** At the registry: the repo that the request names, and what it does there. */
   repo?: RepoNeed | undefined
 }

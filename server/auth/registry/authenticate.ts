@@ -43,16 +43,18 @@ export type RegistryCredentials = {
   passwords: IdentityPasswords
 }
 
-/** The caller of credentials that are not tokens of the registry. */
+/** The caller of credentials that are not tokens of the registry. `time` is when they must be valid; by default now. */
 export function verifyCredentials(
   { accessTokens, passwords }: RegistryCredentials,
   authorization: string,
   address: string,
+  time?: number,
 ): MaybePromise<KnownCaller> {
   const basic = readBasic(authorization)
   const bearer = basic?.user === tokenUser ? `Bearer ${basic.password}` : authorization
-  if (!basic || basic.user === tokenUser) return accessTokens.find(bearer) ?? accessTokens.verify(bearer)
-  return passwords.find(basic) ?? passwords.verify(basic, address)
+  if (!basic || basic.user === tokenUser)
+    return accessTokens.find(bearer, time) ?? accessTokens.verify(bearer, time)
+  return passwords.find(basic, time) ?? passwords.verify(basic, address)
 }
 
 export type RegistryAuthenticatorOptions = RegistryCredentials & {
@@ -65,10 +67,10 @@ export type RegistryAuthenticatorOptions = RegistryCredentials & {
 export function openRegistryAuthenticator(options: RegistryAuthenticatorOptions) {
   const { accessTokens, registryTokens, allowsAnonymous } = options
 
-  async function verify(authorization: string, { repo, address }: Envelope): Promise<Caller> {
+  async function verify(authorization: string, { repo, address, arriveTime }: Envelope): Promise<Caller> {
     if (readBasic(authorization) || typeOf(bearerOf(authorization)) !== registryTokenType)
-      return (await verifyCredentials(options, authorization, address)).caller
-    return callerIfCovered(await registryTokens.verify(authorization), repo)
+      return (await verifyCredentials(options, authorization, address, arriveTime)).caller
+    return callerIfCovered(await registryTokens.verify(authorization, arriveTime), repo)
   }
 
   return (authorization: string | undefined, envelope: Envelope): MaybePromise<Caller> => {
@@ -76,9 +78,10 @@ export function openRegistryAuthenticator(options: RegistryAuthenticatorOptions)
       if (allowsAnonymous && envelope.repo?.action === 'pull') return anonymous
       throw missingCredentials
     }
-    const token = registryTokens.find(authorization)
-    if (token) return callerIfCovered(token, envelope.repo)
-    return accessTokens.find(authorization)?.caller ?? verify(authorization, envelope)
+    const { repo, arriveTime } = envelope
+    const token = registryTokens.find(authorization, arriveTime)
+    if (token) return callerIfCovered(token, repo)
+    return accessTokens.find(authorization, arriveTime)?.caller ?? verify(authorization, envelope)
   }
 }
 

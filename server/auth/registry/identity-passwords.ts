@@ -22,8 +22,10 @@ const cacheMs = 300_000
 type Accepted = { known: KnownCaller; until: number }
 
 export type IdentityPasswords = {
-  /** The cached result for credentials that were accepted before. */
-  find(credentials: BasicCredentials): KnownCaller | undefined
+  /**
+   * The cached result for credentials that were accepted before. `time` is when they must be valid; by default now.
+   */
+  find(credentials: BasicCredentials, time?: number): KnownCaller | undefined
   /** Fails with the same error whether the identity does not exist or does not accept the password. */
   verify(credentials: BasicCredentials, address: string): Promise<KnownCaller>
 }
@@ -51,9 +53,9 @@ export function openIdentityPasswords({
   }
 
   return {
-    find(credentials) {
+    find(credentials, time = now()) {
       const entry = accepted.get(keyOf(credentials))
-      return entry && entry.until > now() ? entry.known : undefined
+      return entry && entry.until > time ? entry.known : undefined
     },
     async verify(credentials, address) {
       const { user: identity, password: bearer } = credentials

@@ -30,9 +30,9 @@ export type TokenRules<T> = {
 }
 
 export type VerifiedHeaders<T> = {
-  /** The cached result for a header that was verified before. */
-  find(authorization: string): T | undefined
-  verify(authorization: string): Promise<T>
+  /** The cached result for a header that was verified before. `time` is when the token must be valid; by default now. */
+  find(authorization: string, time?: number): T | undefined
+  verify(authorization: string, time?: number): Promise<T>
 }
 
 type Verified<T> = { authorization: string; value: T; expires: number; kid: string }
@@ -47,14 +47,14 @@ export function openVerifiedHeaders<T>(
   const findKey = openKeyFinder(keys, now)
   return {
     /** Compares the whole header, since the cache key is only its end. An entry is invalid once its signing key is revoked. */
-    find(authorization) {
+    find(authorization, time = now()) {
       const entry = verified.get(cacheKeyOf(authorization))
       if (entry?.authorization !== authorization) return undefined
-      if (entry.expires > now() && keys.findSigning(entry.kid)) return entry.value
+      if (entry.expires > time && keys.findSigning(entry.kid)) return entry.value
       verified.delete(cacheKeyOf(authorization))
       return undefined
     },
-    async verify(authorization) {
+    async verify(authorization, time = now()) {
       const token = bearerOf(authorization)
       const kid = keyIdOf(token)
       const key = await findKey(kid)
@@ -64,7 +64,7 @@ export function openVerifiedHeaders<T>(
         algorithms: [key.algorithm],
         typ: type,
         requiredClaims,
-        currentDate: new Date(now()),
+        currentDate: new Date(time),
       }).catch((error: unknown) => {
         throw explain(error, rules)
       })
