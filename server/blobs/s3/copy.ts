@@ -1,9 +1,10 @@
 import type { ByteRange } from '../blob-store.ts'
+import { isMissingObject } from './s3-failure.ts'
 import type { S3Storage } from './storage.ts'
 
 const parallelCopies = 4
 
-/** Copies an object inside the bucket. The copy becomes visible when it is complete. */
+/** Copies an object inside the bucket to the key of its digest. The copy becomes visible when it is complete. */
 export async function copyObject(storage: S3Storage, from: string, size: number, to: string): Promise<void> {
   const { objects, multipart, limits } = storage
   if (size <= limits.copyBytes) return objects.copy(from, to)
@@ -18,7 +19,11 @@ export async function copyObject(storage: S3Storage, from: string, size: number,
       }
     }
     await allEnded(Array.from({ length: parallelCopies }, copyRanges))
-    await multipart.complete(to, uploadId, etags)
+    await multipart.complete(to, uploadId, etags).catch(async (error) => {
+      // If the response was lost, the request was repeated. By then some servers have forgotten the upload. The key
+      // contains the digest, so an object with this size is the copy.
+      if (!isMissingObject(error) || (await objects.size(to)) !== size) throw error
+    })
   } catch (error) {
     await multipart.abort(to, uploadId).catch(() => {})
     throw error

@@ -172,6 +172,45 @@ describe('a blob store in S3', () => {
       },
     ))
 
+  test('notices that a copy in parts is complete although the response to that was lost', () =>
+    withStore(
+      { limits: { ...options.limits, attempts: 2, copyBytes: mebibyte, copyPartBytes: 5 * mebibyte } },
+      async (blobs) => {
+        const content = randomBytes(7 * mebibyte)
+        let completions = 0
+        proxy.intercept = async (incoming, response) => {
+          const isCompletion = incoming.method === 'POST' && incoming.url?.includes('uploadId=')
+          if (!isCompletion || !incoming.url?.includes('/blobs/')) return false
+          // The answer of servers that forget the upload when its object is assembled; the test server does not.
+          if (++completions > 1) return fail(response, 404, 'NoSuchUpload')
+          const target = new URL(incoming.url, server.options.endpoint)
+          const passed = request(target, { method: 'POST', headers: incoming.headers })
+          incoming.pipe(passed)
+          const [answer] = (await once(passed, 'response')) as [IncomingMessage]
+          await buffer(answer)
+          response.destroy()
+          return true
+        }
+        assert.equal(await push(blobs, content), content.length)
+        assert.equal(completions, 2)
+        assert.ok((await readAll(blobs, digestOf(content))).equals(content))
+      },
+    ))
+
+  test('does not finish a copy in parts that S3 has lost', () =>
+    withStore(
+      { limits: { ...options.limits, copyBytes: mebibyte, copyPartBytes: 5 * mebibyte } },
+      async (blobs) => {
+        const content = randomBytes(7 * mebibyte)
+        proxy.intercept = (incoming, response) =>
+          /\/blobs\/.*uploadId=/.test(incoming.url ?? '') &&
+          incoming.method === 'POST' &&
+          fail(response, 404, 'NoSuchUpload')
+        await assert.rejects(push(blobs, content), { code: 'not-found' })
+        assert.equal(await blobs.size(digestOf(content)), undefined)
+      },
+    ))
+
   test('makes URLs that are valid without credentials', () =>
     withStore({ redirectSeconds: 60 }, async (blobs) => {
       const content = randomBytes(1000)
