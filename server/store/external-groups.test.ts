@@ -323,3 +323,34 @@ onEach(['SQLite', 'PostgreSQL'], 'members of external groups', (testStore) => {
     )
   })
 })
+
+onEach(['PostgreSQL'], 'members of external groups who are deleted', (testStore) => {
+  /** Performs the work, and deletes the identity after the first statement. */
+  function* deletingAfterFirst<T>(work: Work<T>, identity: string): Work<T> {
+    const first = work.next()
+    if (first.done) return first.value
+    const rows = yield first.value
+    yield* testStore().runElsewhere(sql`delete from identities where uid = ${identity} returning uid`)
+    let step = work.next(rows)
+    while (!step.done) step = work.next(yield step.value)
+    return step.value
+  }
+
+  test('while a batch of memberships is deleted, are skipped', async () => {
+    const store = await openMigrated(testStore())
+    await store.write(insertAll)
+    await store.write(function* () {
+      yield* addMembers(sso, 'developers', [ada])
+      yield* addMembers(otherSso, 'developers', [grace])
+      yield* addMembers(otherSso, 'owners', [edsger])
+    })
+    const removals: [work: () => Work<boolean>, deleted: string][] = [
+      [() => removeMembersOf(sso), ada],
+      [() => removeMembersOfGroup(externalGroupUid(otherSso, 'developers')), grace],
+    ]
+    for (const [remove, deleted] of removals)
+      assert.equal(await store.write(() => deletingAfterFirst(remove(), deleted)), false)
+    const rows = await store.query(sql`select identity from external_group_members`)
+    assert.deepEqual(rows, [[edsger]])
+  })
+})

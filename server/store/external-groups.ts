@@ -131,12 +131,15 @@ function* removeBatch(condition: Sql): Work<boolean> {
     sql`select identity from external_group_members where ${condition} limit ${batchSize}`,
   )
   if (rows.length === 0) return false
+  const mayBeMore = rows.length === batchSize
   const existing = yield* lockIdentities(rows.map(([identity]) => identity as string))
+  // Another transaction may have deleted all of them, and their memberships with them.
+  if (existing.length === 0) return mayBeMore
   yield sql`delete from external_group_members where (identity, external_group, source) in
     (select identity, external_group, source from external_group_members
       where ${condition} and identity in ${among(existing)} limit ${batchSize})`
   yield* updateExpiry(existing)
-  return rows.length === batchSize
+  return mayBeMore
 }
 
 /** Deletes the expired memberships of up to `limit` identities. Returns whether there may be more. */
