@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
+import pg from 'pg'
 import { sql } from '../../server/store/sql.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { rawClient } from '../../server/testing/raw-http.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { OciClient } from './oci-client.ts'
-import { digestOf, ociClient } from './oci-client.ts'
+import { digestOf, imageOf, ociClient } from './oci-client.ts'
 
 onEachStore('limits of the registry', (engine) => {
   let platform: Platform
@@ -142,6 +143,27 @@ onEachStore('limits of the registry', (engine) => {
     const { status, headers } = await refused.response()
     assert.deepEqual([status, headers.get('retry-after')], [429, '5'])
     for (const raw of [...arriving, refused]) raw.close()
+  })
+
+  const skipsLocks = engine === 'sqlite' && 'no other connection can lock a table of SQLite'
+  test('large manifests take memory until the store has answered', { skip: skipsLocks }, async () => {
+    for (const content of ['{}', 'layer']) await client.pushBlob('acme/web', content)
+    const other = new pg.Client(platform.config.databaseUrl)
+    await other.connect()
+    await other.query('begin; lock table manifests in access exclusive mode')
+    const pushes = ['one', 'two'].map((reference) =>
+      client.pushManifest('acme/web', reference, imageOf('layer', { padding: 'x'.repeat(8_380_000) })),
+    )
+    const isWaiting = sql`select 1 from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`
+    while ((await platform.store.query(isWaiting)).length < pushes.length) await pause(5)
+    const head = ['content-length: 8388608', 'expect: 100-continue']
+    const refused = await sendHead('PUT', '/v2/acme/web/manifests/three', head)
+    assert.equal((await refused.response()).status, 429)
+    refused.close()
+    await other.query('commit')
+    await other.end()
+    await Promise.all(pushes)
   })
 
   test('a client that waits for 100 Continue gets it only when it may send the body', async () => {

@@ -28,7 +28,7 @@ export function openBodyBudget({
       const [, , network] = networksOf(address)
       const own = reserved.get(network) ?? 0
       if (own + bytes > perNetwork || sum + bytes > total)
-        throw tooManyRequests('too many large manifests are arriving; try again later', retrySeconds)
+        throw tooManyRequests('too many large manifests are being pushed; try again later', retrySeconds)
       reserved.set(network, own + bytes)
       sum += bytes
       return () => {

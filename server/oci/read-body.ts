@@ -2,6 +2,7 @@
 import { Code } from '../aip/code.ts'
 import { cancelled } from '../aip/errors.ts'
 import { registryError } from '../aip/registry-error.ts'
+import { onClosed } from '../wire/on-closed.ts'
 import type { Exchange, RegistryDependencies } from './door-context.ts'
 
 /** `what` names the content in errors, such as `a manifest`. */
@@ -17,7 +18,8 @@ export async function readBody(
     })
   const length = Number(request.headers['content-length'] ?? maxBytes)
   if (length > maxBytes) throw tooLarge()
-  const release = bodyBudget.reserve(envelope.address, length)
+  // Until the response is closed, because the caller keeps the body while it waits for the store.
+  onClosed(response, bodyBudget.reserve(envelope.address, length))
   onBody(request, response)
   const chunks: Buffer[] = []
   let size = 0
@@ -29,8 +31,6 @@ export async function readBody(
     }
   } catch (error) {
     throw size > maxBytes ? error : cancelled()
-  } finally {
-    release()
   }
   return Buffer.concat(chunks)
 }
