@@ -3,12 +3,14 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts'
 import { BoundedMap } from '../../../bounded-map.ts'
 import type { Store } from '../../../store/db.ts'
+import type { Sql } from '../../../store/sql.ts'
 import { among, raw, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
 import { platformsIn, refreshTags } from '../tag-content.ts'
+import type { Manifest } from './manifest.ts'
 import { readManifest } from './manifest.ts'
-import { maxConfigBytes, platformsOfConfig, platformsOfIndex } from './platforms.ts'
+import { isImageConfig, maxConfigBytes, platformsOfConfig, platformsOfIndex } from './platforms.ts'
 import { readBlob } from './read-blob.ts'
 
 const rowsAtATime = 100
@@ -22,18 +24,30 @@ export async function completePlatforms(
 ): Promise<number> {
   // Most of these manifests are signatures and other artifacts, which share the configuration `{}`.
   const known = new BoundedMap<string, string[]>(maxKnown)
-  const ofImage = async (config: string) => {
+  const ofConfig = async (config: string) => {
     const platforms = known.get(config) ?? (await readPlatforms(storage, config))
     known.set(config, platforms)
     return platforms
   }
   let completed = 0
-  for await (const { repo, digest, config } of manifestsWithoutPlatforms(store, 'config is not null'))
-    completed += await complete(store, access, repo, digest, await ofImage(config))
-  // Indexes come after images, because an index entry without a platform gets that of its image.
-  for await (const { repo, digest } of manifestsWithoutPlatforms(store, 'config is null'))
-    completed += await complete(store, access, repo, digest, await store.read(() => ofIndex(repo, digest)))
-  return completed
+  for await (const row of manifestsWhere(store, raw(`config is not null and platforms = ''`))) {
+    const platforms = await ofConfig(row.config)
+    if (platforms.length > 0 && (await store.read(() => isImage(row))))
+      completed += await complete(store, access, row, platforms)
+  }
+  return completed + (await completeIndexes(store, access))
+}
+
+/** Repeats until nothing changes, because an index entry without a platform gets those of its manifest. */
+async function completeIndexes(store: Store, access: WriteAccess): Promise<number> {
+  let completed = 0
+  for await (const row of manifestsWhere(store, raw('config is null'))) {
+    const platforms = await store.read(() => ofIndex(row))
+    // Never fewer, since manifests of the index may have been deleted.
+    if (platforms.length > platformsIn(row.platforms).length)
+      completed += await complete(store, access, row, platforms)
+  }
+  return completed === 0 ? 0 : completed + (await completeIndexes(store, access))
 }
 
 async function readPlatforms(storage: BlobStore, config: string): Promise<string[]> {
@@ -41,27 +55,31 @@ async function readPlatforms(storage: BlobStore, config: string): Promise<string
   return blob ? platformsOfConfig(blob) : []
 }
 
-type ManifestRow = { repo: string; digest: string; config: string }
+type ManifestRow = { repo: string; digest: string; config: string; platforms: string }
 
-async function* manifestsWithoutPlatforms(store: Store, condition: string): AsyncGenerator<ManifestRow> {
+async function* manifestsWhere(store: Store, condition: Sql): AsyncGenerator<ManifestRow> {
   let [lastRepo, lastDigest] = ['', '']
   for (;;) {
-    const rows = await store.query(sql`select repo, digest, coalesce(config, '') from manifests
-      where (repo, digest) > (${lastRepo}, ${lastDigest}) and platforms = '' and ${raw(condition)}
+    const rows = await store.query(sql`select repo, digest, coalesce(config, ''), platforms from manifests
+      where (repo, digest) > (${lastRepo}, ${lastDigest}) and ${condition}
       order by repo, digest limit ${rowsAtATime}`)
-    for (const [repo, digest, config] of rows as [string, string, string][]) {
-      yield { repo, digest, config }
+    for (const [repo, digest, config, platforms] of rows as [string, string, string, string][]) {
+      yield { repo, digest, config, platforms }
       ;[lastRepo, lastDigest] = [repo, digest]
     }
     if (rows.length < rowsAtATime) return
   }
 }
 
-function* ofIndex(repo: string, digest: string): Work<string[]> {
-  const [row] =
-    yield sql`select content, media_type from manifests where repo = ${repo} and digest = ${digest}`
-  if (!row) return []
-  const index = readManifest(row[0] as Uint8Array, row[1] as string)
+/** Other artifacts may have configurations with an operating system, too, but have no platform. */
+function* isImage({ repo, digest }: ManifestRow): Work<boolean> {
+  const { config } = (yield* readStored(repo, digest)) ?? {}
+  return config !== undefined && isImageConfig(config.mediaType)
+}
+
+function* ofIndex({ repo, digest }: ManifestRow): Work<string[]> {
+  const index = yield* readStored(repo, digest)
+  if (!index) return []
   const entries = index.manifests.map((entry) => entry.digest)
   const rows =
     entries.length === 0
@@ -71,17 +89,21 @@ function* ofIndex(repo: string, digest: string): Work<string[]> {
   return platformsOfIndex(index, (entry) => platformsIn(platforms.get(entry) ?? ''))
 }
 
+function* readStored(repo: string, digest: string): Work<Manifest | undefined> {
+  const [row] =
+    yield sql`select content, media_type from manifests where repo = ${repo} and digest = ${digest}`
+  return row && readManifest(row[0] as Uint8Array, row[1] as string)
+}
+
 async function complete(
   store: Store,
   access: WriteAccess,
-  repo: string,
-  digest: string,
+  { repo, digest, platforms: former }: ManifestRow,
   platforms: readonly string[],
 ): Promise<number> {
-  if (platforms.length === 0) return 0
   return await store.write(function* () {
     const rows = yield sql`update manifests set platforms = ${platforms.join(',')}
-      where repo = ${repo} and digest = ${digest} and platforms = '' returning digest`
+      where repo = ${repo} and digest = ${digest} and platforms = ${former} returning digest`
     if (rows.length > 0) yield* refreshTags(access, repo, digest)
     return rows.length
   })
