@@ -41,8 +41,8 @@ export function useFound(text: string): readonly PaletteAction[] | undefined {
 
 async function search(text: string, signal: AbortSignal): Promise<PaletteAction[]> {
   if (isUid(text)) return findUid(text, signal)
-  const [issuer = '', subject] = text.split(/\s+/)
-  if (/^https?:/.test(issuer) && subject !== undefined) {
+  const [, issuer, subject] = /^(https?:\S+)\s+(.+)$/.exec(text) ?? []
+  if (issuer !== undefined && subject !== undefined) {
     const { uid = '' } = await api.identities.lookupIdentity({ issuer, subject }, { signal })
     return findPerson(uid, signal)
   }

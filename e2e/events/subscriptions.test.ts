@@ -1,9 +1,12 @@
 // Subscriptions: where the events of a group are sent.
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { Subscriptions } from '@stemma/api/gen/platform/events/subscription_pb.ts'
 import { DeliveriesService } from '@stemma/api/gen/platform/events/v2beta1/delivery_pb.ts'
 import { SubscriptionsService } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
+import { newChildUid } from '../../server/aip/uid.ts'
+import { insertDeliveries, maxPendingDeliveries } from '../../server/store/delivery/deliveries.ts'
 import { examples, make, violations } from '../contract/examples.ts'
 
 const {
@@ -132,6 +135,21 @@ examples('subscriptions', {
       assert.equal((await fail(method, request)).code, 5, method.name)
     await succeed(deleteSubscription, { uid })
     assert.equal((await fail(getDelivery, { uid: delivery })).code, 5)
+  },
+
+  async 'get no test events while too many deliveries wait'(stage) {
+    const { succeed, fail, owner, platform } = stage
+    const uid = await make(stage, createSubscription, { parent: owner.organization, subscription: { sink } })
+    await succeed(testSubscription, { uid })
+    const waiting = Array.from({ length: maxPendingDeliveries - 1 }, (_, index) => ({
+      uid: newChildUid(uid, index, randomBytes),
+      ...{ subscription: uid, sequence: 0, eventId: String(index), eventType: 'x', subject: uid },
+      testEvent: '{}',
+    }))
+    await platform.store.write(() => insertDeliveries(waiting, Date.now()))
+    const { code, message } = await fail(testSubscription, { uid })
+    assert.equal(code, 9)
+    assert.match(message, /1000 deliveries of the subscription wait for their next attempt/)
   },
 
   async 'replay only the events of the last month'(stage) {

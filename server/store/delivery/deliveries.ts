@@ -174,10 +174,12 @@ export function* restartDelivery(uid: string, now: number): Work<boolean> {
   return rows.length > 0
 }
 
-/** Whether at least `limit` deliveries of a subscription are pending. */
-export function* hasManyPending(subscription: string, limit: number): Work<boolean> {
+/** If this many deliveries of a subscription wait for their next attempt, it gets no more. */
+export const maxPendingDeliveries = 1000
+
+export function* hasManyPending(subscription: string): Work<boolean> {
   const row = yield* first(sql`select 1 from deliveries where subscription = ${subscription}
-    and next_time is not null order by next_time limit 1 offset ${limit - 1}`)
+    and next_time is not null order by next_time limit 1 offset ${maxPendingDeliveries - 1}`)
   return row !== undefined
 }
 

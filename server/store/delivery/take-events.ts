@@ -24,15 +24,13 @@ export type Taking = {
 /** How many rows of the log one transaction looks at, and how many of them it reads whole. */
 const maxScanned = 200
 const maxRead = 20
-/** If this many deliveries wait for their next attempt, no more events are taken. */
-const maxPending = 1000
 
 /** Returns whether there is more to take. */
 export function* takeEvents(taking: Taking): Work<boolean> {
   const { subscription, token } = taking
   const row = yield* first(sql`select root, position, replay_position, replay_end from delivery_queues
     where subscription = ${subscription} and lease = ${token} and is_active = 1 /*pg for update */`)
-  if (!row || (yield* hasManyPending(subscription, maxPending))) return false
+  if (!row || (yield* hasManyPending(subscription))) return false
   const [root, position, replayPosition, replayEnd] = row as [string, number, number | null, number | null]
   const head = yield* first(sql`select sequence from event_chains where root = ${root}`)
   const end = (head?.[0] as number | undefined) ?? 0

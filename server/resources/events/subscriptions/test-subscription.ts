@@ -1,10 +1,11 @@
 // Sends a test event to one subscription. The test event is not in the event log, so no other subscription gets it. The
 // log only says that the subscription was tested.
 import { fixedPathOf } from '@stemma/api/method.ts'
+import { failedPrecondition } from '../../../aip/errors.ts'
 import { newChildUid, parentOf } from '../../../aip/uid.ts'
 import { admitToWrite } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
-import { insertDeliveries } from '../../../store/delivery/deliveries.ts'
+import { hasManyPending, insertDeliveries, maxPendingDeliveries } from '../../../store/delivery/deliveries.ts'
 import { makeQueueDue } from '../../../store/delivery/queues.ts'
 import { recordEvent } from '../../../store/events/record.ts'
 import type { Reply } from '../../../wire/reply.ts'
@@ -18,6 +19,11 @@ export function testSubscription(deps: Dependencies, call: Call): Promise<Reply>
     const access = yield* admitToWrite(call.demand)
     const uid = call.demand.scope
     yield* requireActive(uid)
+    if (yield* hasManyPending(uid))
+      throw failedPrecondition(
+        'TOO_MANY_PENDING_DELIVERIES',
+        `${maxPendingDeliveries} deliveries of the subscription wait for their next attempt; see why they fail with stemma deliveries list`,
+      )
     yield* recordEvent(access, { group: parentOf(uid), kind: 'subscriptions', uid, action: 'tested' })
     const time = now()
     const source = deps.settings.baseUrl + fixedPathOf(call.method)
