@@ -216,7 +216,7 @@ onEachStore('a garbage collection', (engine) => {
   })
 
   for (const end of ['is cancelled', 'gets another digest'] as const)
-    test(`deletes the bytes of a push whose role binding was deleted meanwhile, if the upload then ${end}`, async () => {
+    test(`deletes the bytes of a push whose caller lost the role meanwhile, if the upload then ${end}`, async () => {
       const pusher = await platform.addIdentity(platform.owner.organization, 'registry.push')
       const location = await client.begin('acme/web')
       const raw = await rawClient(platform.app.port)
@@ -497,7 +497,7 @@ onEachStore('a garbage collection', (engine) => {
     assert.deepEqual(rows.flat(), ['', ...Array(5).fill('linux/arm64')])
   })
 
-  test('does not make a repair of sizes wrong that runs at the same time', {
+  test('does not cause wrong sizes if a repair of sizes runs at the same time', {
     skip: engine === 'sqlite',
   }, async () => {
     for (const content of ['kept', 'removed']) await client.pushBlob('acme/web', content)

@@ -88,7 +88,7 @@ const operatorUids = `select o.identity from operators o join accounts v on v.id
  * (measured on a busy machine).
  */
 function searchCondition(search: string): Sql {
-  // Both stores lower only the letters from A to Z.
+  // In names, both stores lower only the letters from A to Z. Addresses are stored in lower case.
   const lowered = search.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
   const pattern = `%${lowered.replace(/[\\%_]/g, '\\$&')}%`
   return sql`(uid in (select uid from identities where parent is null and lower(name) like ${pattern} escape '\\')

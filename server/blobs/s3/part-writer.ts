@@ -20,7 +20,7 @@ export function makePartWriter(
   before: UploadState,
 ): PartWriter {
   let state = before
-  /** Of all states of this append. */
+  /** The version of every state that contains bytes of this append. */
   const version = randomName()
   /** Bytes of the part that is being received. */
   let filled = 0
