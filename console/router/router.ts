@@ -44,7 +44,7 @@ export function startRouter(chosen: RouterOptions): void {
  */
 type Navigation = { replace?: boolean; state?: unknown }
 
-/** Resolves when the page is drawn. */
+/** Resolves when the page is drawn, or when another page was opened before it was loaded. */
 export function navigate(path: string, { replace = false, state }: Navigation = {}): Promise<void> {
   const at = hrefOf(path)
   state ??= isSamePageOfList(at) ? history.state : null

@@ -27,7 +27,10 @@ export type HeldUpload = {
   reservation: Reservation
   /** False when the upload is saved or has ended. */
   isHeld: boolean
-  /** Whether the bytes may be in the storage as those of the blob: a storage that fails may have published them. */
+  /**
+   * Whether the storage may already have stored the bytes as the blob. `finish` can fail after it
+   * has stored them.
+   */
   mayBePublished: boolean
 }
 

@@ -51,7 +51,7 @@ export async function finishPasswordSignIn(
   return showStep(deps, interaction, { ...pending, newSecret: newSecretOf(deps) })
 }
 
-/** Signs in the person of a sign-in that needs no further factor. */
+/** Completes a sign-in that needs no further factor. */
 const finishPending = (
   deps: SignInDependencies,
   request: PageRequest,
