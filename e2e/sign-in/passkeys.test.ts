@@ -12,6 +12,7 @@ import type { Browser, BrowserContext, CDPSession, Page, Request } from 'playwri
 import { Code } from '../../server/aip/code.ts'
 import { claimAddress, hashForUnverifiedAddress } from '../../server/auth/login/claimed-accounts.ts'
 import { openPasswords } from '../../server/auth/login/passwords.ts'
+import { recordPasskeyUse } from '../../server/auth/second-factors/passkeys.ts'
 import { secondFactorsOf } from '../../server/auth/second-factors/second-factors.ts'
 import { peopleOf } from '../../server/authentication.ts'
 import { operatorAccess } from '../../server/policy/system-access.ts'
@@ -267,6 +268,10 @@ describe('passkeys', { timeout: 300_000, skip: noChromium ?? false }, () => {
       assert.equal(await post(response), 303, 'the response itself is valid')
       await setCounter(0)
       assert.notEqual(await post(response), 303, 'and works once')
+
+      const largest = 2 ** 32 - 1
+      const use = () => platform.store.write(() => recordPasskeyUse(id, largest, Date.now()))
+      assert.deepEqual([await use(), await use()], [true, false])
     })
   })
 })

@@ -370,8 +370,15 @@ onEachStore('a second factor', (engine) => {
         const setUpPage = await visitor.submitTo(page, `/${new URL(page.url).pathname.split('/').at(-1)}`, {
           ...{ email, password },
         })
+        const otherTab = new Visitor(platform.url)
+        const otherForm = await otherTab.open((await begin(party, { invite: await invite() })).url)
+        const otherSetUp = await otherTab.submit(otherForm, { email, password })
+        assert.equal(otherSetUp.title, 'Set up a second factor')
         assert.deepEqual(await groupsOf(identity), [])
         assert.ok(isFinished(await setUp(visitor, setUpPage)))
+        const tooLate = await setUp(otherTab, otherSetUp)
+        assert.equal(tooLate.status, 409)
+        assert.match(tooLate.alert ?? '', /second factor was added to the account in the meantime; sign in/)
         assert.deepEqual(await groupsOf(identity), [[organization]])
 
         // A person with a new account, which exists only after the code was right.

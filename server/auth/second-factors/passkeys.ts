@@ -69,8 +69,9 @@ export function* insertPasskey(passkey: Passkey): Work<void> {
  * without a counter always send 0.
  */
 export function* recordPasskeyUse(id: string, counter: number, now: number): Work<boolean> {
+  const isPlausible = counter === 0 ? sql`counter = 0` : sql`counter < ${counter}`
   const rows = yield sql`update passkeys set counter = ${counter}, use_time = ${now}
-    where id = ${id} and (counter < ${counter} or (counter = 0 and ${counter} = 0)) returning id`
+    where id = ${id} and ${isPlausible} returning id`
   return rows.length > 0
 }
 

@@ -23,7 +23,7 @@ export function afterCursor(order: readonly Term[], after: readonly Value[] | un
   return [sql`(${columns}) ${raw(first.descending ? '<' : '>')} ${tuple(after)}`]
 }
 
-const lowestValue = (column: string) => (column.endsWith('_time') ? 0 : '')
+const lowestValue = (column: string) => (column.endsWith('_time') ? Number.MIN_SAFE_INTEGER : '')
 
 /** The condition for an order of mixed directions: column by column, each with a bound that an index can use. */
 function afterByColumn([term, ...terms]: readonly Term[], [value = null, ...values]: readonly Value[]): Sql {

@@ -15,7 +15,10 @@ const canceled = '57014'
 
 export const isConflict = (error: unknown) => [serializationFailure, deadlock].includes(codeOf(error))
 
-const systemCodes = ['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN']
+const systemCodes = [
+  ...['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'],
+  ...['EHOSTUNREACH', 'ENETUNREACH'],
+]
 /** SQLSTATE class 08; connections that an administrator or a timeout ended; a server that is starting or stopping. */
 const serverCodes = /^(08...|57P0[1235]|25P0[34])$/
 const driverMessages =

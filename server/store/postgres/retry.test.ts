@@ -49,6 +49,14 @@ describe('retry', () => {
     assert.deepEqual(sleeps, [])
   })
 
+  test('treats a host that cannot be reached as unavailable', async () => {
+    for (const code of ['EHOSTUNREACH', 'ENETUNREACH']) {
+      const { clock } = fakeClock()
+      const failing = retry(clock, never, () => Promise.reject(Object.assign(new Error('x'), { code })))
+      await assert.rejects(failing, isStoreError('unavailable'))
+    }
+  })
+
   test('retries once after a unique violation, and not after a violated foreign key', async () => {
     for (const [kind, sleepCount] of [['unique', 1] as const, ['foreign-key', 0] as const]) {
       const { clock, sleeps } = fakeClock()

@@ -193,7 +193,9 @@ function* useCode(deps: SignInDependencies, pending: PendingSignIn, code: string
   if (newSecret !== undefined) {
     const key = keyOf(pending)
     const step = matchingStep(key, code, deps.now())
-    return step !== undefined && (yield* addConfirmedApp(deps, identity, key, step))
+    if (step === undefined) return false
+    if (!(yield* addConfirmedApp(deps, identity, key, step))) throw hasOtherFactor()
+    return true
   }
   return isRecoveryCode(code)
     ? yield* useRecoveryCode(identity, code)
