@@ -186,7 +186,8 @@ onEachStore('limits on content', (engine) => {
       const free = 3 * mebibyte - (await counted())
       const reserve = (until: number) =>
         platform.store.write(function* () {
-          yield sql`update uploads set lease = 'x', lease_until = ${until}, reserved = ${free} where id = ${id}`
+          yield sql`update uploads set lease = 'x', lease_until = ${until}, reserved = ${free},
+            digest = ${digestOf(layer)} where id = ${id}`
         })
       await reserve(Date.now() + 60_000)
       await platform.store.write(() => countContent(collectionAccess, row?.[0] as string, free))
@@ -195,6 +196,8 @@ onEachStore('limits on content', (engine) => {
       if (way === 'collection')
         await platform.store.write(() => releaseReserved(collectionAccess, Date.now(), sql`1 = 1`))
       assert.equal((await send()).status, 201, way)
+      const digests = await platform.store.query(sql`select digest from uploads where id = ${id}`)
+      assert.deepEqual(digests, [[null]], 'the bytes of the named digest may be published')
       await client.expect(204, 'DELETE', location)
     }
     await counted()

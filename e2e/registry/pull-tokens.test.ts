@@ -233,6 +233,15 @@ onEachStore('pull tokens', (engine) => {
         (next.pullTokens as JsonObject[]).map(({ name }) => name),
         ['a'],
       )
+      const pageToken = page.nextPageToken as string
+      const order = { uidp: { childrenOf: parent }, orderBy: 'name desc' }
+      for (const [method, request] of [
+        [listPullTokens, { ...order, name: 'a' }],
+        [IdentitiesService.method.listIdentities, order],
+      ] as const) {
+        const { error } = await door.call(method, { ...request, pageToken }, platform.owner.token)
+        assert.match(error?.message ?? '', /page_?token/i)
+      }
       const named = await asOwner(listPullTokens, { uidp: { childrenOf: parent }, name: 'b' }, door)
       const [token] = named.pullTokens as [JsonObject]
       assert.deepEqual([named.totalCount, token.password, token.expired], ['1', undefined, false])

@@ -43,6 +43,8 @@ export type ListOptions = {
   parent?: string
   /** Searches the resources of these organizations. Throws a StoreError `expensive` if it would read more than `maxRows`. */
   search?(organizations: readonly string[], maxRows: number | undefined): Work<SearchResult>
+  /** The call to which page tokens belong, if a list of another method makes this one. */
+  outer?: Pick<Call<ListRequest>, 'method' | 'request'>
   /** Regions that the caller may read in addition to those that are `granted`. */
   alsoVisible?(grants: Grants, granted: readonly Region[]): Region[]
 }
@@ -67,7 +69,8 @@ function* readList(
   const { request, method } = call
   const grants = yield* admitToRead(call.demand)
   const order = parseOrderBy(request.orderBy, kind.sortable, kind.defaultOrder)
-  const query = { method: method.name, fingerprint: fingerprintOf([filterOf(call), order]) }
+  const outer = options.outer ?? call
+  const query = { method: outer.method.name, fingerprint: fingerprintOf([filterOf(outer), order]) }
   const after = pageSeals.open(query, request.pageToken)
   const size = pageSizeOf(request)
   const { regions, filters } = yield* selectionOf(call, grants, options, maxListRows)
@@ -116,7 +119,7 @@ export const equalTo = (column: Sql, value: string): Sql[] =>
   value === '' ? [] : [sql`${column} = ${value}`]
 
 /** The part of a request that decides which rows match, in a canonical encoding. */
-function filterOf({ request, method }: Call<ListRequest>): string {
+function filterOf({ request, method }: Pick<Call<ListRequest>, 'method' | 'request'>): string {
   const filter = { ...request, pageSize: 0, pageToken: '', orderBy: '', skip: 0 }
   return Buffer.from(toBinary(method.desc.input, filter)).toString('latin1')
 }

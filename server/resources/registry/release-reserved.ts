@@ -19,7 +19,8 @@ export function* releaseReserved(access: WriteAccess, now: number, condition: Sq
     where lease_until <= ${now} and reserved > size and ${condition}
     order by id limit ${uploadsPerTransaction} /*pg for update skip locked */`
   if (rows.length === 0) return 0
-  yield sql`update uploads set reserved = size, lease = null, lease_until = null
+  // The digest is removed as well: the bytes that were named by it may have been published.
+  yield sql`update uploads set reserved = size, lease = null, lease_until = null, digest = null
     where id in ${among(rows.map(([id]) => id as string))}`
   for (const [repo, uploads] of Map.groupBy(rows, (row) => row[1] as string))
     yield* countContent(access, repo, -uploads.reduce((sum, [, , bytes]) => sum + (bytes as number), 0))

@@ -64,7 +64,9 @@ function pullTokensMethods(deps: Dependencies) {
         sql`relationship_type = ${RelationshipType.STATIC}`,
         ...equalTo(raw('name'), name),
       ]
-      return andThen(listResources(deps, identities, inner, { filters }), (reply) => pageOf(reply, now()))
+      return andThen(listResources(deps, identities, inner, { filters, outer: call }), (reply) =>
+        pageOf(reply, now()),
+      )
     },
 
     deletePullToken: (call: Call) =>
