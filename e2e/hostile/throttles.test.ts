@@ -1,20 +1,24 @@
 // Limits on failed attempts. An attacker who exceeds them must not lock out others, even at the same
 // address. The exception: guesses from many unrelated networks block the account that is guessed.
 import assert from 'node:assert/strict'
-import { generateKeyPairSync } from 'node:crypto'
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import { Code } from '../../server/aip/code.ts'
+import { claimAddress, hashForUnverifiedAddress } from '../../server/auth/login/claimed-accounts.ts'
+import { openPasswords } from '../../server/auth/login/passwords.ts'
+import { peopleOf } from '../../server/authentication.ts'
+import { operatorAccess } from '../../server/policy/system-access.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { startPlatform } from '../../server/testing/platform.ts'
+import { passwordCost, startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import { captureLog } from '../server/captured-log.ts'
 import type { ExchangePlatform } from '../sign-in/exchange-platform.ts'
 import { startExchangePlatform } from '../sign-in/exchange-platform.ts'
 import { startIssuer } from '../sign-in/foreign-issuer.ts'
 import { issueRefreshToken } from '../sign-in/refresh-token.ts'
-import { addAccount, begin, relyingParty, signIn, startSignInPlatform } from '../sign-in/sign-in.ts'
+import { addAccount, begin, password, relyingParty, signIn, startSignInPlatform } from '../sign-in/sign-in.ts'
 import { Visitor } from '../sign-in/visitor.ts'
 
 const { exchange, exchangeRefreshToken } = SecurityTokenService.method
@@ -143,6 +147,57 @@ onEachStore('an attacker who guesses a password from many networks', (engine) =>
     await signIn(platform, 'eve@example.com', {}, owner)
   })
 })
+
+onEachStore('an attacker who claims the address of another person', (engine) => {
+  test('cannot guess the password of that person by changing their own', async () => {
+    const platform = await startSignInPlatform(engine, ['--trusted-proxies', '127.0.0.0/8'])
+    try {
+      const email = 'ada@example.com'
+      const secretOfAda = 'a password that only Ada knows'
+      for (const chosen of [secretOfAda, password]) await claim(platform, email, chosen)
+      const attacker = new Visitor(platform.url)
+      attacker.address = '198.51.100.1'
+      const { tokens } = await signIn(platform, email, {}, attacker)
+      let currentPassword = password
+      const guess = async (newPassword: string) => {
+        const answer = await fetch(`${platform.url}/iam/v2beta1/account:changePassword`, {
+          method: 'POST',
+          headers: {
+            ...{ authorization: `Bearer ${tokens.access_token}`, 'content-type': 'application/json' },
+            'x-forwarded-for': attacker.address,
+          },
+          body: JSON.stringify({ currentPassword, newPassword }),
+        })
+        if (answer.ok) currentPassword = newPassword
+        await answer.text()
+        return answer.status
+      }
+      const statuses: number[] = []
+      for (let count = 0; count < 10; count++) statuses.push(await guess(`a guess of the password ${count}`))
+      assert.deepEqual(statuses, Array(10).fill(200))
+      for (const guessed of ['one more wrong password', secretOfAda])
+        assert.equal(await guess(guessed), 429, guessed)
+      const ada = new Visitor(platform.url)
+      ada.address = '203.0.113.9'
+      const page = await ada.open((await begin(await relyingParty(platform.url))).url)
+      const end = await ada.submit(page, { email, password: secretOfAda })
+      assert.ok(end.url.startsWith('http://127.0.0.1:45678/callback?'), end.alert)
+    } finally {
+      await platform.stop()
+    }
+  })
+})
+
+/** Adds an account that claims an address. */
+async function claim(platform: Platform, email: string, chosen: string): Promise<void> {
+  const people = peopleOf({ access: operatorAccess, now: Date.now, random: randomBytes })
+  const deps = { passwords: openPasswords(randomBytes, passwordCost), secret: platform.secret }
+  const passwordHash = await hashForUnverifiedAddress(deps, email, chosen)
+  const issuer = platform.config.authUrl
+  await platform.store.write(() =>
+    claimAddress({ people, random: randomBytes }, { issuer, email, passwordHash }),
+  )
+}
 
 onEachStore('X-Forwarded-For of an untrusted peer', (engine) => {
   test('is ignored, and the log warns once', async () => {

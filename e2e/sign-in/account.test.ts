@@ -174,6 +174,21 @@ onEachStore('the account of a person', (engine) => {
     assert.doesNotMatch(events, /horse|bicycles/)
   })
 
+  test('limits how often the password is changed', async () => {
+    const email = 'gus@example.com'
+    await addAccount(platform, email)
+    const { tokens } = await signIn(platform, email)
+    let current = password
+    const change = (wanted: string) =>
+      rest.call(changePassword, { currentPassword: current, newPassword: wanted }, tokens.access_token)
+    for (let count = 0; count < 10; count++) {
+      const wanted = `${newPassword} ${count}`
+      assert.equal((await change(wanted)).error, undefined)
+      current = wanted
+    }
+    assert.equal((await change(newPassword)).error?.code, Code.RESOURCE_EXHAUSTED)
+  })
+
   test('throttles wrong current passwords like a sign-in', async () => {
     const email = 'fay@example.com'
     await addAccount(platform, email)

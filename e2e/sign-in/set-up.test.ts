@@ -299,6 +299,9 @@ onEachStore('local accounts', (engine) => {
       assert.equal(ambiguous.code, 2)
       assert.ok(ambiguous.stderr.includes(identity), ambiguous.stderr)
       const again = await operate('users', 'reset', identity)
+      const same = await choosePassword(linkIn(again.stdout), 'the password of somebody else')
+      assert.equal(same.status, 400)
+      assert.match(same.alert ?? '', /harder to guess/)
       assert.equal((await choosePassword(linkIn(again.stdout), 'yet another password')).status, 200)
     })
 

@@ -28,13 +28,13 @@ export async function changePassword<D>(
     return yield* passwordOf(caller.identity)
   }, deadline)
   const { email } = stored
-  // Counts in the same throttles as a sign-in, so that this call allows no additional guesses.
-  const succeed = attemptAll(attemptsOf(throttles, digestOf(email), address))
-  if (!(await isPassword(deps, stored, request.currentPassword)))
-    throw invalidField('current_password', 'is wrong')
-  succeed()
   const fault = passwordFault(request.newPassword, email)
   if (fault) throw invalidField('new_password', fault)
+  // Counts as a failed sign-in even if it succeeds: a guess may be in either field, because a new password that another
+  // account of the same unverified address has is refused (`replaceHash`).
+  attemptAll(attemptsOf(throttles, digestOf(email), address))
+  if (!(await isPassword(deps, stored, request.currentPassword)))
+    throw invalidField('current_password', 'is wrong')
   const hash = await (stored.isUnverified
     ? hashForUnverifiedAddress(deps, email, request.newPassword)
     : deps.passwords.hash(request.newPassword))

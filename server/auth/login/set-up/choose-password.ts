@@ -1,5 +1,6 @@
 // Choosing a password at a one-time link (accounts.ts).
 import { choosePasswordPage, readyPage } from '../../../pages/set-up.ts'
+import { StoreError } from '../../../store/store-error.ts'
 import type { LoginAddress } from '../accounts.ts'
 import { loginAddressOf, passwordLink, setPassword } from '../accounts.ts'
 import { hashForUnverifiedAddress } from '../claimed-accounts.ts'
@@ -25,24 +26,32 @@ export async function choosePassword(deps: SetUpDependencies, request: PageReque
   const form = await request.form()
   const [code, password] = [form.get('code') ?? '', form.get('password') ?? '']
   const { identity, email, isUnverified } = await requirePerson(deps, code)
-  const fault = passwordFault(password, email)
-  if (fault) {
+  const refuse = (fault: string): PageResponse => {
     const message = `The password ${fault}.`
     return { page: choosePasswordPage({ action: actionOf(deps), code, email, message }), status: 400 }
   }
+  const fault = passwordFault(password, email)
+  if (fault) return refuse(fault)
   const passwordHash = await (isUnverified
     ? hashForUnverifiedAddress(deps, email, password)
     : passwords.hash(password))
-  await store.write(function* () {
-    if (!(yield* states.use(passwordLink, code))) throw usedLink(advice)
-    yield* setPassword(identity, passwordHash, now())
-    yield* deps.pageLog.record(request, {
-      method: 'password',
-      kind: 'accounts',
-      action: 'password-set',
-      identity,
+  try {
+    await store.write(function* () {
+      if (!(yield* states.use(passwordLink, code))) throw usedLink(advice)
+      yield* setPassword(identity, passwordHash, now())
+      yield* deps.pageLog.record(request, {
+        method: 'password',
+        kind: 'accounts',
+        action: 'password-set',
+        identity,
+      })
     })
-  })
+  } catch (error) {
+    // Another account that claims this address has the same password. The link is still valid. It allows only one wrong
+    // guess of that password, because any other password is set and uses the link.
+    if (error instanceof StoreError && error.kind === 'unique') return refuse('must be harder to guess')
+    throw error
+  }
   deps.onSetUp({ identity })
   return { page: readyPage('Your password is set', email, deps.baseUrl) }
 }

@@ -1091,8 +1091,8 @@ export const AccountService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Changes the password of the caller, and ends all other sessions. Wrong current passwords count as failed sign-ins:
-   * after too many, the call fails with `RESOURCE_EXHAUSTED`.
+   * Changes the password of the caller, and ends all other sessions. Each call counts as a failed sign-in, even if it
+   * succeeds: after too many, the call fails with `RESOURCE_EXHAUSTED`.
    *
    * @generated from rpc platform.iam.v2beta1.AccountService.ChangePassword
    */
