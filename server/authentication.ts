@@ -150,13 +150,15 @@ export function openAuthentication(
     onIssued,
   }
   const throttles = openSignInThrottles(now)
+  // Sign-ins and account calls share the limits on the computation of hashes.
+  const loadPasswords = lazily(async () => {
+    const { limitPasswords, openPasswords } = await import('./auth/login/passwords.ts')
+    return limitPasswords(openPasswords(random, passwordCost))
+  })
   const openAccount = async () => {
-    const [{ accountCalls }, { openPasswords }] = await Promise.all([
-      import('./auth/account/account-calls.ts'),
-      import('./auth/login/passwords.ts'),
-    ])
+    const { accountCalls } = await import('./auth/account/account-calls.ts')
     return accountCalls({
-      ...{ ...shared, states, throttles, passwords: openPasswords(random, passwordCost) },
+      ...{ ...shared, states, throttles, usePasswords: await loadPasswords() },
       party: relyingPartyOf(authUrl, baseUrl),
       admit: (demand: Demand, { freshSignIn }) =>
         admitPerson(demand, freshSignIn ? config.freshSignInMs : undefined),
@@ -176,7 +178,7 @@ export function openAuthentication(
         people,
         outbound,
         recordLastSeen,
-        passwordCost,
+        usePasswords: await loadPasswords(),
         devicePollSeconds,
         verifyForAnyAudience,
         events,

@@ -18,7 +18,15 @@ import type { ExchangePlatform } from '../sign-in/exchange-platform.ts'
 import { startExchangePlatform } from '../sign-in/exchange-platform.ts'
 import { startIssuer } from '../sign-in/foreign-issuer.ts'
 import { issueRefreshToken } from '../sign-in/refresh-token.ts'
-import { addAccount, begin, password, relyingParty, signIn, startSignInPlatform } from '../sign-in/sign-in.ts'
+import {
+  addAccount,
+  begin,
+  password,
+  redeem,
+  relyingParty,
+  signIn,
+  startSignInPlatform,
+} from '../sign-in/sign-in.ts'
 import { Visitor } from '../sign-in/visitor.ts'
 
 const { exchange, exchangeRefreshToken } = SecurityTokenService.method
@@ -145,6 +153,48 @@ onEachStore('an attacker who guesses a password from many networks', (engine) =>
     const owner = new Visitor(platform.url)
     owner.address = '203.0.113.9'
     await signIn(platform, 'eve@example.com', {}, owner)
+  })
+})
+
+onEachStore('an attacker who sends more passwords than the server can check', (engine) => {
+  test('does not block sign-ins from other networks, even with many networks of one IPv6 /48', async () => {
+    // A hash takes longer than a request, so that places to wait are always scarce.
+    const cost = { N: 2 ** 13, r: 8, p: 1 }
+    const platform = await startSignInPlatform(engine, ['--trusted-proxies', '127.0.0.0/8'], {
+      passwordCost: cost,
+    })
+    let isOver = false
+    const flood: Promise<void>[] = []
+    try {
+      await addAccount(platform, 'ada@example.com')
+      const party = await relyingParty(platform.url)
+      const [attacker, ada] = [new Visitor(platform.url), new Visitor(platform.url)]
+      ada.address = '198.51.100.2'
+      const begun = await begin(party)
+      const adasPage = await ada.open(begun.url)
+      const page = await attacker.open((await begin(party)).url)
+      const statuses = new Set<number>()
+      const refused = Promise.withResolvers<void>()
+      const attack = async (at: number) => {
+        for (let count = 0; !isOver; count++) {
+          attacker.address = `2001:db8:1:${(at % 35) + 1}::1`
+          const wrong = { email: `${at}.${count}@example.com`, password: 'a wrong password' }
+          const { status } = await attacker.submit(page, wrong)
+          statuses.add(status)
+          if (status === 429) refused.resolve()
+        }
+      }
+      for (let at = 0; at < 70; at++) flood.push(attack(at))
+      await refused.promise
+      await redeem(party, begun, await ada.submit(adasPage, { email: 'ada@example.com', password }))
+      isOver = true
+      await Promise.all(flood)
+      assert.deepEqual([...statuses].sort(), [401, 429])
+    } finally {
+      isOver = true
+      await Promise.allSettled(flood)
+      await platform.stop()
+    }
   })
 })
 

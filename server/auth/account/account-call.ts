@@ -8,7 +8,7 @@ import type { Work } from '../../store/work.ts'
 import type { WriteAccess } from '../../store/write-access.ts'
 import type { Caller } from '../../wire/caller.ts'
 import type { ExpiringStates } from '../login/expiring-states.ts'
-import type { Passwords } from '../login/passwords.ts'
+import type { UsePasswords } from '../login/passwords.ts'
 import type { SignInThrottles } from '../login/sign-in-throttles.ts'
 import type { RelyingParty } from '../second-factors/webauthn.ts'
 
@@ -23,7 +23,7 @@ export type AccountDependencies<D> = {
   store: Store
   secret: Secret
   states: ExpiringStates
-  passwords: Passwords
+  usePasswords: UsePasswords
   throttles: SignInThrottles
   party: RelyingParty
   now(): number

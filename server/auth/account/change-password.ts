@@ -1,6 +1,6 @@
 import type { ChangePasswordRequest } from '@stemma/api/gen/platform/iam/v2beta1/account_pb.ts'
 import { aborted, failedPrecondition, invalidField } from '../../aip/errors.ts'
-import { digestOf, equalInConstantTime } from '../../crypto/digest.ts'
+import { equalInConstantTime } from '../../crypto/digest.ts'
 import { sql } from '../../store/sql.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { Work } from '../../store/work.ts'
@@ -8,11 +8,11 @@ import { first } from '../../store/work.ts'
 import { recordAccountEvent } from '../administration/administration.ts'
 import type { LoginAddress } from '../login/accounts.ts'
 import { loginAddressOf } from '../login/accounts.ts'
+import { attemptPassword } from '../login/attempt-password.ts'
+import type { HashDependencies } from '../login/claimed-accounts.ts'
 import { hashForUnverifiedAddress, possibleClaimHashes } from '../login/claimed-accounts.ts'
 import { passwordFault } from '../login/passwords.ts'
-import { attemptsOf } from '../login/sign-in-throttles.ts'
 import { endOtherSignIns } from '../sign-in-records.ts'
-import { attemptAll } from '../throttle.ts'
 import type { AccountCall, AccountDependencies } from './account-call.ts'
 
 type StoredPassword = LoginAddress & { identity: string; hash: string }
@@ -22,7 +22,7 @@ export async function changePassword<D>(
   deps: AccountDependencies<D>,
   { request, demand, address, deadline }: AccountCall<D, ChangePasswordRequest>,
 ): Promise<void> {
-  const { store, throttles, now } = deps
+  const { store, secret, now } = deps
   const stored = await store.write(function* () {
     const { caller } = yield* deps.admit(demand, { freshSignIn: false })
     return yield* passwordOf(caller.identity)
@@ -32,12 +32,14 @@ export async function changePassword<D>(
   if (fault) throw invalidField('new_password', fault)
   // Counts as a failed sign-in even if it succeeds: a guess may be in either field, because a new password that another
   // account of the same unverified address has is refused (`replaceHash`).
-  attemptAll(attemptsOf(throttles, digestOf(email), address))
-  if (!(await isPassword(deps, stored, request.currentPassword)))
-    throw invalidField('current_password', 'is wrong')
-  const hash = await (stored.isUnverified
-    ? hashForUnverifiedAddress(deps, email, request.newPassword)
-    : deps.passwords.hash(request.newPassword))
+  const hash = await attemptPassword(deps, email, address, async (passwords) => {
+    const hashing = { passwords, secret }
+    if (!(await isPassword(hashing, stored, request.currentPassword)))
+      throw invalidField('current_password', 'is wrong')
+    return stored.isUnverified
+      ? hashForUnverifiedAddress(hashing, email, request.newPassword)
+      : passwords.hash(request.newPassword)
+  })
   await store.write(function* () {
     const access = yield* deps.admit(demand, { freshSignIn: false })
     const { identity, signIn } = access.caller
@@ -61,13 +63,13 @@ export const noLocalAccount = () =>
     'you do not sign in with a password of this server; your identity provider decides about passwords and second factors',
   )
 
-async function isPassword<D>(
-  deps: AccountDependencies<D>,
+async function isPassword(
+  hashing: HashDependencies,
   { email, isUnverified, hash }: StoredPassword,
   password: string,
 ): Promise<boolean> {
-  if (!isUnverified) return deps.passwords.verify(password, hash)
-  const hashes = await possibleClaimHashes(deps, email, password)
+  if (!isUnverified) return hashing.passwords.verify(password, hash)
+  const hashes = await possibleClaimHashes(hashing, email, password)
   return hash !== '' && hashes.some((possible) => equalInConstantTime(possible, hash))
 }
 

@@ -13,7 +13,7 @@ import type { Passwords } from './passwords.ts'
 import { saltSize } from './passwords.ts'
 import type { People } from './people.ts'
 
-type HashDependencies = { passwords: Passwords; secret: Secret }
+export type HashDependencies = { passwords: Passwords; secret: Secret }
 
 /** The hash by which an account is found. */
 export const hashForUnverifiedAddress = (

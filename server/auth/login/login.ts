@@ -11,8 +11,6 @@ import type { PageEvent, PageLogDependencies } from './page-log.ts'
 import { openPageLog } from './page-log.ts'
 import type { PageRequest, Target } from './page-request.ts'
 import { pageRequestOf, sendResponse } from './page-request.ts'
-import type { PasswordCost } from './passwords.ts'
-import { openPasswords } from './passwords.ts'
 import type { LogRefusal } from './provider/dependencies.ts'
 import { devicePagesOf } from './provider/device-pages.ts'
 import { openProvider } from './provider/provider.ts'
@@ -28,14 +26,12 @@ import { openUpstream } from './upstream/upstream.ts'
 type PageDependencies = RouteDependencies & ForwardDependencies
 
 type CreatedHere =
-  | ('provider' | 'upstream' | 'passwords' | 'requestsWithWrongCode')
+  | ('provider' | 'upstream' | 'requestsWithWrongCode')
   | 'pageLog'
   | ('sealer' | 'onSignInResult' | 'onIgnoredGroups' | 'onSetUp' | 'onRefusal')
 
 export type LoginDependencies = Omit<PageDependencies, CreatedHere> &
   Omit<UpstreamDependencies, CreatedHere> & {
-    /** The cost of new password hashes, if it is not the default. */
-    passwordCost?: PasswordCost | undefined
     /** The time between two polls of a device, if it is not the default. */
     devicePollSeconds?: number | undefined
     /** The event log. */
@@ -109,7 +105,6 @@ function openPageDependencies(deps: LoginDependencies, currentPage: () => PageRe
     provider: openProvider({ ...deps, ...providerDeps }),
     ...{ sealer, pageLog },
     upstream: openUpstream({ ...deps, sealer }),
-    passwords: openPasswords(deps.random, deps.passwordCost),
     requestsWithWrongCode,
     onSignInResult: (event) =>
       event.reason === undefined ? log(event, 'signed in') : logRefusal(event, 'sign-in failed'),

@@ -18,7 +18,7 @@ const earlierDefaultCosts: readonly PasswordCost[] = []
 const maxMemory = 64 * 1024 * 1024
 const hashSize = 32
 export const saltSize = 16
-/** A hash takes much memory and occupies a thread, so few are computed at a time. */
+/** A hash takes much memory and occupies a thread, so few attempts are computed at a time. */
 const limits = {
   maxRunning: 2,
   maxWaiting: 64,
@@ -53,16 +53,26 @@ export type Passwords = {
   verify(password: string, storedHash: string | undefined): Promise<boolean>
 }
 
+/**
+ * Runs an action that computes hashes for the client with this IP address. It may have to wait for others. If too many
+ * wait, it is refused before it starts.
+ */
+export type UsePasswords = <T>(address: string, action: (passwords: Passwords) => Promise<T>) => Promise<T>
+
+export function limitPasswords(passwords: Passwords): UsePasswords {
+  const runInTurn = limitConcurrency(limits)
+  return (address, action) => runInTurn(address, () => action(passwords))
+}
+
 /** `cost` applies to new hashes. A stored hash is verified with the cost that it was made with. */
 export function openPasswords(
   random: RandomBytes,
   cost = defaultCost,
   earlierCosts = earlierDefaultCosts,
 ): Passwords {
-  const derive = limitConcurrency(deriveKey, limits)
   const dummyHash = formatHash(cost, Buffer.alloc(saltSize), Buffer.alloc(hashSize))
   const hashWith = async (password: string, salt: Buffer, hashCost: PasswordCost) =>
-    formatHash(hashCost, salt, await derive(password, salt, hashCost))
+    formatHash(hashCost, salt, await deriveKey(password, salt, hashCost))
   return {
     hash: (password, salt = random(saltSize)) => hashWith(password, salt, cost),
     async possibleHashes(password, salt) {
@@ -72,7 +82,7 @@ export function openPasswords(
     },
     async verify(password, storedHash) {
       const stored = parseHash(storedHash || dummyHash)
-      const actual = await derive(password.slice(0, maxLength), stored.salt, stored.cost)
+      const actual = await deriveKey(password.slice(0, maxLength), stored.salt, stored.cost)
       const isEqual = actual.length === stored.hash.length && timingSafeEqual(actual, stored.hash)
       return isEqual && Boolean(storedHash)
     },

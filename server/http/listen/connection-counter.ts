@@ -1,8 +1,8 @@
 // Limits the open connections of one network and in total. Each connection takes memory, even if it is idle.
 import type { Socket } from 'node:net'
+import { openByNetwork } from '../../wire/by-network.ts'
+import type { Networks } from '../../wire/client-network.ts'
 import { networksOf } from '../../wire/client-network.ts'
-import type { Connection } from './connections-by-network.ts'
-import { openConnectionsByNetwork } from './connections-by-network.ts'
 
 export type ConnectionLimits = {
   /**
@@ -21,8 +21,10 @@ export type ConnectionCounter = {
   admit(socket: Socket): boolean
 }
 
+type Connection = { socket: Socket; networks: Networks }
+
 export function openConnectionCounter({ perNetwork, total, isProxy }: CounterOptions): ConnectionCounter {
-  const clients = openConnectionsByNetwork()
+  const clients = openByNetwork<Connection>()
   const proxyCounts = new Map<string, number>()
   let openCount = 0
 
@@ -55,7 +57,7 @@ export function openConnectionCounter({ perNetwork, total, isProxy }: CounterOpt
   /** Connections of proxies are never replaced. */
   function admitProxy(socket: Socket, address: string): boolean {
     const count = proxyCounts.get(address) ?? 0
-    if (!makeRoom(() => clients.findReplaceableForProxy(count))) return false
+    if (!makeRoom(() => clients.findReplaceableFor(count))) return false
     proxyCounts.set(address, count + 1)
     openCount++
     socket.once('close', () => {

@@ -22,7 +22,7 @@ export async function showPasswordForm(
 }
 
 export async function choosePassword(deps: SetUpDependencies, request: PageRequest): Promise<PageResponse> {
-  const { store, states, passwords, now } = deps
+  const { store, states, secret, usePasswords, now } = deps
   const form = await request.form()
   const [code, password] = [form.get('code') ?? '', form.get('password') ?? '']
   const { identity, email, isUnverified } = await requirePerson(deps, code)
@@ -32,9 +32,11 @@ export async function choosePassword(deps: SetUpDependencies, request: PageReque
   }
   const fault = passwordFault(password, email)
   if (fault) return refuse(fault)
-  const passwordHash = await (isUnverified
-    ? hashForUnverifiedAddress(deps, email, password)
-    : passwords.hash(password))
+  const passwordHash = await usePasswords(request.address, (passwords) =>
+    isUnverified
+      ? hashForUnverifiedAddress({ passwords, secret }, email, password)
+      : passwords.hash(password),
+  )
   try {
     await store.write(function* () {
       if (!(yield* states.use(passwordLink, code))) throw usedLink(advice)

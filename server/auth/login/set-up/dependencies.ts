@@ -3,7 +3,7 @@ import type { Secret } from '../../../crypto/secret.ts'
 import type { Store } from '../../../store/db.ts'
 import type { ExpiringStates } from '../expiring-states.ts'
 import type { PageLog } from '../page-log.ts'
-import type { Passwords } from '../passwords.ts'
+import type { UsePasswords } from '../passwords.ts'
 import type { People } from '../people.ts'
 
 export type SetUpDependencies = {
@@ -11,7 +11,7 @@ export type SetUpDependencies = {
   secret: Secret
   states: ExpiringStates
   people: People
-  passwords: Passwords
+  usePasswords: UsePasswords
   pageLog: PageLog
   authUrl: string
   baseUrl: string

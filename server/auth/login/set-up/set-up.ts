@@ -44,7 +44,7 @@ export async function setUpServer(
     const typed: SetUpForm = { ...formOf(deps, code), organization, email, error }
     return { page: setUpPage(typed), status: 400 }
   }
-  const passwordHash = await deps.passwords.hash(field('password'))
+  const passwordHash = await deps.usePasswords(request.address, ({ hash }) => hash(field('password')))
   const created = await deps.store.write(() =>
     createOwner(deps, request, { code, organization, email, passwordHash }),
   )

@@ -4,7 +4,7 @@ import type { Sealer, Secret } from '../../../crypto/secret.ts'
 import type { Store } from '../../../store/db.ts'
 import type { ExpiringStates } from '../expiring-states.ts'
 import type { PageLog } from '../page-log.ts'
-import type { Passwords } from '../passwords.ts'
+import type { UsePasswords } from '../passwords.ts'
 import type { People, Profile } from '../people.ts'
 import type { SignInThrottles } from '../sign-in-throttles.ts'
 import type { Upstream } from '../upstream/upstream.ts'
@@ -18,7 +18,7 @@ export type SignInDependencies = {
   states: ExpiringStates
   people: People
   upstream: Upstream
-  passwords: Passwords
+  usePasswords: UsePasswords
   throttles: SignInThrottles
   pageLog: PageLog
   authUrl: string

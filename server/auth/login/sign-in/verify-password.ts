@@ -1,10 +1,10 @@
-import { digestOf } from '../../../crypto/digest.ts'
-import { attemptAll } from '../../throttle.ts'
 import { findAccount, isEmail } from '../accounts.ts'
+import { attemptPassword } from '../attempt-password.ts'
 import { findClaim, possibleClaimHashes } from '../claimed-accounts.ts'
 import type { AuthenticatedPerson } from '../people.ts'
-import { attemptsOf } from '../sign-in-throttles.ts'
 import type { SignInDependencies } from './dependencies.ts'
+
+type VerifyDependencies = Pick<SignInDependencies, 'store' | 'secret' | 'throttles' | 'usePasswords'>
 
 export type VerifiedPerson = { person: AuthenticatedPerson; passwordHash: string }
 
@@ -23,27 +23,28 @@ export type Verification =
  * Finds the account with this e-mail address and password. Wrong passwords are throttled. `email` is canonical;
  * `address` is the IP address of the client.
  */
-export async function verifyPassword(
-  deps: SignInDependencies,
+export function verifyPassword(
+  deps: VerifyDependencies,
   email: string,
   password: string,
   address: string,
 ): Promise<Verification> {
-  const { store, passwords, throttles } = deps
-  const succeed = attemptAll(attemptsOf(throttles, digestOf(email), address))
-  const account = await store.read(() => findAccount(email))
-  if ((await passwords.verify(password, account?.password)) && account) {
+  const { store, secret } = deps
+  return attemptPassword(deps, email, address, async (passwords, succeed) => {
+    const account = await store.read(() => findAccount(email))
+    if ((await passwords.verify(password, account?.password)) && account) {
+      succeed()
+      const person = { identity: account.identity, email: account.isVouched ? email : undefined }
+      return { person, passwordHash: account.password }
+    }
+    // The same number of hashes is computed for every wrong password, so that the time does not reveal whether an
+    // account exists.
+    const hashes = await possibleClaimHashes({ passwords, secret }, email, password)
+    // Text that is not an address may contain characters that PostgreSQL refuses, such as NUL.
+    const claim = isEmail(email) ? await store.read(() => findClaim(email, hashes)) : undefined
+    if (!claim) return { claimHash: hashes[0], account: account?.identity }
     succeed()
-    const person = { identity: account.identity, email: account.isVouched ? email : undefined }
-    return { person, passwordHash: account.password }
-  }
-  // The same number of hashes is computed for every wrong password, so that the time does not reveal whether an account
-  // exists.
-  const hashes = await possibleClaimHashes(deps, email, password)
-  // Text that is not an address may contain characters that PostgreSQL refuses, such as NUL.
-  const claim = isEmail(email) ? await store.read(() => findClaim(email, hashes)) : undefined
-  if (!claim) return { claimHash: hashes[0], account: account?.identity }
-  succeed()
-  const { identity, passwordHash } = claim
-  return { person: { identity, email: undefined }, passwordHash }
+    const { identity, passwordHash } = claim
+    return { person: { identity, email: undefined }, passwordHash }
+  })
 }
