@@ -236,19 +236,22 @@ onEachStore('sign-in with a password', (engine) => {
   describe('a program', () => {
     test('must use PKCE and a loopback redirect URI', async () => {
       const begun = await begin(party)
-      for (const [name, value] of [
-        ['code_challenge', undefined],
-        ['code_challenge_method', 'plain'],
-        ['redirect_uri', 'https://evil.example/callback'],
-        ['redirect_uri', 'http://127.0.0.1:45678/elsewhere'],
-        ['redirect_uri', 'http://127.0.0.1.evil.example/callback'],
-        ['client_id', 'somebody'],
-      ] as const) {
+      const unknownUri = /redirect_uri did not match/
+      for (const [changes, refusal] of [
+        [{ code_challenge: '', code_challenge_method: '' }, /[?&]error=invalid_request&.*requires\+PKCE/],
+        [{ code_challenge_method: 'plain' }, /[?&]error=invalid_request&.*code_challenge_method/],
+        [{ redirect_uri: 'https://evil.example/callback' }, unknownUri],
+        [{ redirect_uri: 'http://127.0.0.1:45678/elsewhere' }, unknownUri],
+        [{ redirect_uri: 'http://127.0.0.1.evil.example/callback' }, unknownUri],
+        [{ client_id: 'somebody' }, /client is invalid/],
+      ] as [Record<string, string>, RegExp][]) {
         const url = new URL(begun.url)
-        if (value === undefined) url.searchParams.delete(name)
-        else url.searchParams.set(name, value)
+        for (const [name, value] of Object.entries(changes))
+          if (value === '') url.searchParams.delete(name)
+          else url.searchParams.set(name, value)
         const page = await new Visitor(platform.url).open(url.href)
-        assert.ok(!/[?&]code=/.test(page.url), `${name}=${value}: ${page.url}`)
+        // An error is shown on a page, or sent to the program in a redirect.
+        assert.match(page.alert ?? page.url, refusal, JSON.stringify(changes))
         assert.ok(!new URL(page.url).hostname.includes('evil.example'))
       }
     })
