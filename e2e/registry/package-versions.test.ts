@@ -169,7 +169,7 @@ examples(
       assert.deepEqual(await listed(other), [])
     },
 
-    async 'have a grace period if the sync configuration enables it; without one, the organization decides'(
+    async 'have a grace period if the sync configuration enables it; without a configuration, the organization decides'(
       stage,
     ) {
       const { succeed, owner } = stage

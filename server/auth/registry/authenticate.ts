@@ -43,7 +43,10 @@ export type RegistryCredentials = {
   passwords: IdentityPasswords
 }
 
-/** The caller of credentials that are not tokens of the registry. `time` is when they must be valid; by default now. */
+/**
+ * The caller of credentials that are not tokens of the registry. `time` is when they must be valid;
+ * by default now. A password that is not cached must be valid now.
+ */
 export function verifyCredentials(
   { accessTokens, passwords }: RegistryCredentials,
   authorization: string,

@@ -172,7 +172,7 @@ describe('a blob store in S3', () => {
       },
     ))
 
-  test('notices that a copy in parts is complete although the response to that was lost', () =>
+  test('notices that a copy in parts was completed although the response was lost', () =>
     withStore(
       { limits: { ...options.limits, attempts: 2, copyBytes: mebibyte, copyPartBytes: 5 * mebibyte } },
       async (blobs) => {
@@ -386,7 +386,10 @@ describe('a blob store in S3', () => {
       return appended.upload
     }
 
-    /** Lets the copies of objects to the key of this digest fail, so that a finish stops after it has assembled. */
+    /**
+     * Makes S3 fail to copy an object to the key of this digest, so that `finish` fails after it has
+     * assembled the object.
+     */
     const failCopy = (incoming: IncomingMessage, response: ServerResponse, digest: Digest) =>
       incoming.headers['x-amz-copy-source'] !== undefined &&
       incoming.url?.includes(digest.slice('sha256:'.length)) === true &&
@@ -425,7 +428,7 @@ describe('a blob store in S3', () => {
         assert.ok((await readAll(a, digestOf(x))).equals(x))
       }))
 
-    test('an object that the other has assembled from other parts is not taken for that of this one', () =>
+    test('one does not use the object that the other has assembled from other parts', () =>
       withCopies(async (a, b) => {
         const [start, x, y] = [randomBytes(partBytes), randomBytes(1000), randomBytes(1000)]
         const upload = await append(a, await a.begin(newUploadId()), start)
@@ -459,7 +462,7 @@ describe('a blob store in S3', () => {
       }))
   })
 
-  test('continues and finishes uploads of version 0.1, whose objects have numbers or no name', () =>
+  test('continues and finishes uploads of version 0.1, whose objects have no random names', () =>
     withStore({}, async (blobs) => {
       const { bucket, credentials, limits } = options
       const exchange = makeExchange()
