@@ -402,6 +402,25 @@ onEachStore('the delivery of an event', (engine) => {
     await moveTo(Date.now())
   })
 
+  test('is sent again if that was requested while an attempt was under way', async () => {
+    const sink = await addSink()
+    const { uid } = await subscribe(sink.url)
+    const delivery = await sendTest(uid)
+    await moveTo(now() + 1)
+    sink.answer = (response) => {
+      sink.answer = answerWith(204)
+      call(redeliverEvent, { uid: delivery }).then(
+        () => response.writeHead(204).end(),
+        () => response.destroy(),
+      )
+    }
+    await platform.app.deliverEvents()
+    const { state, attempts } = await read(delivery)
+    assert.deepEqual([state, attempts.length], ['DELIVERY_STATE_DELIVERED', 2])
+    assert.equal(sink.events.length, 2)
+    await moveTo(Date.now())
+  })
+
   test('waits as long as Retry-After says, but at most a day', async () => {
     for (const [retryAfter, leastMs, mostMs] of [
       ['3600', hourMs, 1.2 * hourMs],

@@ -155,6 +155,17 @@ examples('identities', {
     ])
   },
 
+  async 'a mask can clear a part of a relationship that keeps its patterns'(stage) {
+    const match = { issuer: claimMatch.issuer, subjectPattern: 'repo:acme/.*', audience: 'stemma' }
+    const { uid } = await create(stage, { claimMatch: match })
+    const updated = await stage.succeed(updateIdentity, {
+      identity: { uid: uid as string },
+      updateMask: 'claimMatch.audience',
+    })
+    const { audience: _, ...kept } = match
+    assert.deepEqual(updated.claimMatch, kept)
+  },
+
   async 'a claim can have a value and a pattern, but iss, sub and aud have fields of their own'(stage) {
     const claims = { env: 'prod' }
     assert.deepEqual(await refuse(stage, { claimMatch: { ...claimMatch, claims: { sub: 'x' } } }), [

@@ -145,6 +145,14 @@ onEachStore('limits of the registry', (engine) => {
     for (const raw of [...arriving, refused]) raw.close()
   })
 
+  test('a manifest that is too large is refused after its client has sent it, also without a length', async () => {
+    const raw = await sendHead('PUT', '/v2/acme/web/manifests/large', ['transfer-encoding: chunked'])
+    const size = 9 * 2 ** 20
+    raw.send(`${size.toString(16)}\r\n${'x'.repeat(size)}\r\n0\r\n\r\n`)
+    assert.equal((await raw.response()).status, 413)
+    raw.close()
+  })
+
   const skipsLocks = engine === 'sqlite' && 'no other connection can lock a table of SQLite'
   test('large manifests take memory until the store has answered', { skip: skipsLocks }, async () => {
     for (const content of ['{}', 'layer']) await client.pushBlob('acme/web', content)

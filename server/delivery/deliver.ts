@@ -40,7 +40,7 @@ export async function deliver(
   const time = now()
   const event = await eventOf(deps, queue.root, delivery)
   if (!event) {
-    await fail(store, delivery.uid, token, time)
+    await fail(store, delivery, token, time)
     return undefined
   }
   const request = await requestOf(deps, event, {
@@ -57,7 +57,7 @@ export async function deliver(
   const attempt: StoredAttempt = {
     ...{ time, latencyMs: Math.round(latencyMs), status, response, error, headers },
   }
-  await store.write(() => recordAttempt(delivery.uid, token, attempt, judgement.outcome, now()))
+  await store.write(() => recordAttempt(delivery, token, attempt, judgement.outcome, now()))
   deps.onAttempt(judgement)
   return judgement
 }
@@ -72,10 +72,10 @@ async function eventOf(
   return event && toCloudEvent(event)
 }
 
-async function fail(store: Store, uid: string, token: string, time: number): Promise<void> {
+async function fail(store: Store, delivery: StoredDelivery, token: string, time: number): Promise<void> {
   const error = 'the event is no longer stored, or cannot be converted'
   const attempt = { time, latencyMs: 0, status: 0, response: '', error }
-  await store.write(() => recordAttempt(uid, token, attempt, { kind: 'failed' }, time))
+  await store.write(() => recordAttempt(delivery, token, attempt, { kind: 'failed' }, time))
 }
 
 /** The newest first. */

@@ -24,7 +24,9 @@ export async function readBody(
   const chunks: Buffer[] = []
   let size = 0
   try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
+    // If the loop ended the request, the rest of a body that is too large could not be skipped, and
+    // a client that has not yet read the error would find the connection closed.
+    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       size += chunk.length
       if (size > maxBytes) throw tooLarge()
       chunks.push(chunk)

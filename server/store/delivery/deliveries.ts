@@ -145,24 +145,27 @@ export type Outcome = { kind: 'delivered' } | { kind: 'retry'; nextTime: number 
 
 /**
  * Stores an attempt, and what follows from it. Nothing happens if the delivery was deleted or the lease was lost: another
- * turn sends the delivery then, perhaps to another sink.
+ * turn sends the delivery then, perhaps to another sink. Nothing follows from it if the delivery was restarted meanwhile,
+ * which changes its deadline.
  */
 export function* recordAttempt(
-  uid: string,
+  { uid, deadline }: Pick<StoredDelivery, 'uid' | 'deadline'>,
   token: string,
   attempt: StoredAttempt,
   outcome: Outcome,
   now: number,
 ): Work<void> {
   const row = yield* first(
-    sql`select attempts from deliveries where uid = ${uid} and ${isLeased(token)} /*pg for update */`,
+    sql`select attempts, deadline from deliveries where uid = ${uid} and ${isLeased(token)} /*pg for update */`,
   )
   if (!row) return
   const earlier = (JSON.parse(row[0] as string) as StoredAttempt[]).map(({ headers, ...rest }) => rest)
   const attempts = [...earlier, attempt].slice(-maxStoredAttempts)
+  yield sql`update deliveries set attempts = ${JSON.stringify(attempts)} where uid = ${uid}`
+  if (row[1] !== deadline) return
   const isPending = outcome.kind === 'retry'
   const state = isPending ? deliveryStates.pending : deliveryStates[outcome.kind]
-  yield sql`update deliveries set attempts = ${JSON.stringify(attempts)}, state = ${state}, step = step + 1,
+  yield sql`update deliveries set state = ${state}, step = step + 1,
     next_time = ${isPending ? outcome.nextTime : null}, finish_time = ${isPending ? null : now} where uid = ${uid}`
 }
 

@@ -1,4 +1,5 @@
 // Checks the patterns of an identity in a thread, before the transaction that stores it.
+import type { FieldMask } from '@bufbuild/protobuf/wkt'
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { aborted } from '../../../aip/errors.ts'
 import type { ValueOrPattern } from '../../../claims/pattern.ts'
@@ -24,11 +25,13 @@ export type CheckedPatterns = {
 export async function checkPatterns(
   { store, checks }: Dependencies,
   demand: Demand,
-  identity: Identity | undefined,
+  { identity, updateMask }: { identity?: Identity | undefined; updateMask?: FieldMask | undefined },
   isUpdate = false,
 ): Promise<CheckedPatterns> {
   const rules = identity ? patternRulesOf(identity).slice(0, maxRules) : []
-  const mayKeepStored = isUpdate && identity?.relationship.case !== undefined
+  // A path into a relationship clears a part of the stored one if the request has none.
+  const hasInnerPath = updateMask?.paths.some((path) => path.includes('.')) ?? false
+  const mayKeepStored = isUpdate && (identity?.relationship.case !== undefined || hasInnerPath)
   if (rules.length > 0 || mayKeepStored) {
     const stored = await store.read(function* () {
       yield* admitToRead(demand)

@@ -74,7 +74,7 @@ function identitiesMethods(deps: Dependencies) {
     },
 
     async createIdentity(call: Call<CreateIdentityRequest>) {
-      const { judge } = await checkPatterns(deps, call.demand, call.request.identity)
+      const { judge } = await checkPatterns(deps, call.demand, call.request)
       let warnings: Warning[] = []
       let keptUid: { uid?: string } = {}
       return withTrustDecisions(trust, call.demand.caller.identity, (decisions) =>
@@ -95,7 +95,7 @@ function identitiesMethods(deps: Dependencies) {
     },
 
     async updateIdentity(call: Call<UpdateIdentityRequest>) {
-      const { judge } = await checkPatterns(deps, call.demand, call.request.identity, true)
+      const { judge } = await checkPatterns(deps, call.demand, call.request, true)
       let warnings: Warning[] = []
       const reply = await withTrustDecisions(trust, call.demand.caller.identity, (decisions) =>
         updateResource(deps, identities, call, {
