@@ -7,6 +7,7 @@ import { connect } from 'node:http2'
 import { connect as connectTcp } from 'node:net'
 import { after, afterEach, before, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { AccessService } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { Code } from '../../server/aip/code.ts'
 import { grpcDoor } from '../../server/testing/doors.ts'
@@ -175,16 +176,35 @@ onEachStore('memory of the gRPC door', (engine) => {
     await assertOthersAreAnswered()
   })
 
-  test('large requests to a method that needs no token are limited per connection', async () => {
+  test('requests over 64 KiB to a method that needs no token are refused while they arrive', async () => {
     const session = open()
     const calls = Array.from({ length: 20 }, () => start(session, publicMethod))
     for (const call of calls) send(call, unfinished)
-    await Promise.race([once(session, 'close'), Promise.any(calls.map(({ closed }) => closed))])
+    await Promise.all(calls.map(({ closed }) => closed))
+    for (const call of calls) {
+      assertStatus(call, Code.RESOURCE_EXHAUSTED)
+      assert.ok(call.sent < mib, `${call.sent} bytes were sent`)
+    }
     await assertOthersAreAnswered()
-    const pending = calls.filter(({ stream }) => !stream.closed && !stream.destroyed)
-    const waiting = pending.reduce((sum, call) => sum + call.sent, 0)
-    assert.ok(waiting <= 4 * mib + 20 * initialWindow, `${waiting} bytes wait`)
   })
+
+  /** About 4 KB that decompress to two million fields. */
+  const manyFields = (tag: number) => gzipSync(Buffer.alloc(4 * mib, Buffer.from([tag, 0])))
+  const tooManyBytes = /at most 65536 bytes/
+  const noHeaders = () => ({})
+  for (const [what, path, tag, headers, message] of [
+    ['without a token', publicMethod, 0x2a, noHeaders, tooManyBytes],
+    ['with unknown fields', '/platform.ping.v2beta1.PingService/Ping', 0x08, noHeaders, tooManyBytes],
+    ['with a token', `/${AccessService.typeName}/BatchCheckAccess`, 0x0a, bearer, /at most 50000 values/],
+  ] as const) {
+    test(`a compressed message of two million fields is refused: ${what}`, async () => {
+      const call = start(open(), path, { 'grpc-encoding': 'gzip', ...headers() })
+      call.stream.end(framed(manyFields(tag), undefined, true))
+      await call.closed
+      assertStatus(call, Code.RESOURCE_EXHAUSTED)
+      assert.match(decodeURI(String(call.answer['grpc-message'])), message)
+    })
+  }
 
   test('large requests with a token are limited per connection, and those of other connections are read', async () => {
     const session = open()

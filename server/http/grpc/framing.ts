@@ -3,11 +3,9 @@ import { promisify } from 'node:util'
 import { gunzip, inflate } from 'node:zlib'
 import { malformed, notOneMessage, tooLarge, unknownCompression } from '../../aip/errors.ts'
 import type { MaybePromise } from '../../wire/maybe-promise.ts'
-import { maxMessageBytes } from './request-bytes.ts'
 
-const headBytes = 5
-/** The body of a unary call is one message. */
-export const maxBodyBytes = headBytes + maxMessageBytes
+/** The bytes before a message. The body of a unary call is one message. */
+export const headBytes = 5
 
 const decompressors = { gzip: promisify(gunzip), deflate: promisify(inflate) }
 /** The encodings that clients may use, in the form of the header grpc-accept-encoding. */
@@ -21,21 +19,24 @@ export function frameOf(message: Uint8Array): Buffer {
   return framed
 }
 
-/** Reads the only message of a body. `encoding` is the header grpc-encoding of the request. */
-export function messageOf(body: Buffer, encoding = 'identity'): MaybePromise<Buffer> {
+/**
+ * Reads the only message of a body. `maxBytes` is its largest size after decompression, and `encoding` the header
+ * grpc-encoding of the request.
+ */
+export function messageOf(body: Buffer, maxBytes: number, encoding = 'identity'): MaybePromise<Buffer> {
   if (body.length < headBytes) throw notOneMessage()
   const size = body.readUInt32BE(1)
-  if (size > maxMessageBytes) throw messageTooLong()
+  if (size > maxBytes) throw messageTooLong(maxBytes)
   if (body.length !== headBytes + size) throw notOneMessage()
   const message = body.subarray(headBytes)
-  return body[0] === 0 ? message : decompress(message, encoding)
+  return body[0] === 0 ? message : decompress(message, maxBytes, encoding)
 }
 
-async function decompress(message: Buffer, encoding: string): Promise<Buffer> {
+async function decompress(message: Buffer, maxBytes: number, encoding: string): Promise<Buffer> {
   if (encoding === 'identity') throw unreadable()
   if (!isKnownEncoding(encoding)) throw unknownCompression(encoding)
-  return decompressors[encoding](message, { maxOutputLength: maxMessageBytes }).catch((error: Error) => {
-    throw 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE' ? messageTooLong() : unreadable()
+  return decompressors[encoding](message, { maxOutputLength: maxBytes }).catch((error: Error) => {
+    throw 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE' ? messageTooLong(maxBytes) : unreadable()
   })
 }
 
@@ -43,4 +44,5 @@ const isKnownEncoding = (encoding: string): encoding is keyof typeof decompresso
   Object.hasOwn(decompressors, encoding)
 
 const unreadable = () => malformed('the request cannot be read')
-export const messageTooLong = () => tooLarge(`a message must be at most ${maxMessageBytes} bytes`, 413)
+export const messageTooLong = (maxBytes: number) =>
+  tooLarge(`a message must be at most ${maxBytes} bytes`, 413)

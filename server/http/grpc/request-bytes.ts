@@ -1,12 +1,15 @@
 // Counts the bytes of the requests that are kept in memory until they are complete: for each connection, for each owner
 // and in total. The owners of a request are the networks of its client and, once its token is verified, its identity.
 // Each owner may use only a part of the total, so no client can use up all of it.
+import type { Method } from '@stemma/api/method.ts'
 import { networksOf } from '../../wire/client-network.ts'
-import { forwardedFor } from '../door.ts'
+import { forwardedFor, maxOpenRequestBytes } from '../door.ts'
 import type { LimitedStream, RequestState } from './limited-stream.ts'
 
 const mib = 1024 * 1024
 export const maxMessageBytes = 4 * mib
+export const maxMessageBytesOf = ({ access }: Method) =>
+  access?.open ? maxOpenRequestBytes : maxMessageBytes
 const maxConnectionBytes = { anonymous: 4 * mib, trusted: 16 * mib }
 /** In the order of `owners` of a request: the networks, widest first, then the identity. */
 const maxOwnerBytes = {

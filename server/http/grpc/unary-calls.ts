@@ -13,9 +13,10 @@ import { defaultTimeoutsMs } from '../listen/timeouts.ts'
 import { decode } from './decode.ts'
 import type { EnvelopeOptions } from './envelope.ts'
 import { envelopeOf } from './envelope.ts'
-import { acceptedEncodings, frameOf, maxBodyBytes, messageOf, messageTooLong } from './framing.ts'
+import { acceptedEncodings, frameOf, headBytes, messageOf, messageTooLong } from './framing.ts'
 import type { InterceptedStream } from './intercepted-stream.ts'
 import { canRespond, rejectStream, sendError } from './intercepted-stream.ts'
+import { maxMessageBytesOf } from './request-bytes.ts'
 import { countReply } from './session-usage.ts'
 
 export type AnswerCall = (stream: InterceptedStream) => void
@@ -25,11 +26,12 @@ export type UnaryOptions<E extends Endpoint> = EnvelopeOptions & { corridor: Cor
 /** Returns a function that answers a call of the method as soon as its request is complete. */
 export function answerUnary<E extends Endpoint>(endpoint: E, options: UnaryOptions<E>): AnswerCall {
   const { corridor } = options
+  const maxBytes = maxMessageBytesOf(endpoint.method)
 
   function answer(stream: InterceptedStream, body: Buffer): void {
     if (!canRespond(stream)) return // a stream ends also if its client resets it
     const readRequest = () =>
-      andThen(messageOf(body, stream.headers['grpc-encoding']?.toString()), (message) =>
+      andThen(messageOf(body, maxBytes, stream.headers['grpc-encoding']?.toString()), (message) =>
         decode(endpoint.method, message),
       )
     void recover(
@@ -46,8 +48,8 @@ export function answerUnary<E extends Endpoint>(endpoint: E, options: UnaryOptio
     let bytes = 0
     stream.on('data', (chunk: Buffer) => {
       bytes += chunk.length
-      if (bytes <= maxBodyBytes) chunks.push(chunk)
-      else if (!stream.headersSent) rejectStream(stream, messageTooLong(), true)
+      if (bytes <= headBytes + maxBytes) chunks.push(chunk)
+      else if (!stream.headersSent) rejectStream(stream, messageTooLong(maxBytes), true)
     })
     stream.on('end', () => answer(stream, joined(chunks)))
   }
