@@ -127,7 +127,8 @@ export const errorResponses = {
   tooLarge: {
     status: 413,
     name: 'TooLarge',
-    description: 'The body is larger than 1 MiB (code 8).',
+    description:
+      'The body is larger than 1 MiB, or larger than 64 KiB if the call needs no access token (code 8).',
     examples: {},
   },
   unsupportedType: {

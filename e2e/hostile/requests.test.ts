@@ -179,6 +179,66 @@ onEachStore('hostile REST requests are refused', (engine) => {
       ]))
   })
 
+  describe('without a token', () => {
+    const mib = 1024 * 1024
+    const exchange = (body: string): RestRequest => ({
+      verb: 'POST',
+      target: '/sts/exchange',
+      body,
+      headers: { 'content-type': 'application/json', authorization: '' },
+    })
+    const unknownKeys = (count: number) =>
+      `{${Array.from({ length: count }, (_, at) => `"other${at}":1`).join()}}`
+
+    test('bodies over 64 KiB', () =>
+      assertAllRefused([
+        ['padded', exchange('{}'.padEnd(64 * 1024 + 1)), exhausted, { http: 413 }],
+        ['unknown keys', exchange(unknownKeys(60_000)), exhausted, { http: 413 }],
+        ['a list', exchange(`{"cap":[${'"",'.repeat(mib / 4)}1]}`), exhausted, { http: 413 }],
+        [
+          'a form',
+          {
+            ...exchange('aud=a&'.repeat(20_000)),
+            headers: { 'content-type': 'application/x-www-form-urlencoded', authorization: '' },
+          },
+          exhausted,
+          { http: 413 },
+        ],
+        [
+          'a registration',
+          { ...exchange('{}'.padEnd(mib)), target: '/auth/v1/register' },
+          exhausted,
+          { http: 413 },
+        ],
+      ]))
+
+    test('bodies up to 64 KiB with many unknown keys or elements', async () => {
+      await assertAllRefused([
+        ['unknown keys', exchange(unknownKeys(4000))],
+        ['a list', exchange(`{"cap":[${'"",'.repeat(15_000)}1]}`), invalid, { field: 'cap' }],
+      ])
+      // 1000 capabilities, the most that the call allows, are read: only the token is missing.
+      const caps = JSON.stringify({ cap: Array(1000).fill('a'.repeat(60)) })
+      assert.ok(caps.length > 60_000)
+      const { body } = await attacked.rest(exchange(caps))
+      assert.doesNotMatch(body, /at most/)
+    })
+  })
+
+  test('a list of 240,000 elements in a body, with the error of a list that is a little too long', () =>
+    assertAllRefused([
+      [
+        'questions',
+        {
+          verb: 'POST',
+          target: '/iam/v2beta1/access:batchCheck',
+          body: `{"questions":[${'{},'.repeat(240_000)}{}]}`,
+        },
+        invalid,
+        { field: 'questions' },
+      ],
+    ]))
+
   test('malformed timeouts in a header', () =>
     assertAllRefused(
       ['soon', '-1S', '1', 'S', '123456789S', '1s', '1.5S', '', ' ', '1S, 2S'].flatMap(

@@ -86,6 +86,17 @@ describe('POST', () => {
     assert.deepEqual(exchange('?aud=a', '{"identity":"i"}'), { aud: ['a'], identity: 'i' })
     assert.deepEqual(exchange('?aud=a', ''), { aud: ['a'] })
     assertRejected(() => exchange('', '{"identity":'), undefined, /not well-formed JSON/)
+    const unknown = (count: number, separator: string, form: (name: string) => string) =>
+      Array.from({ length: count }, (_, at) => form(`other${at}`)).join(separator)
+    const inBody = (count: number) => `{${unknown(count, ',', (name) => `"${name}":1`)}}`
+    const inQuery = (count: number) => `?${unknown(count, '&', (name) => `${name}=1`)}`
+    assert.deepEqual(exchange(inQuery(20), inBody(30)), {})
+    for (const [query, body] of [
+      ['', inBody(51)],
+      [inQuery(51), ''],
+      [inQuery(20), inBody(31)],
+    ] as const)
+      assertRejected(() => exchange(query, body), undefined, /at most 50 unknown parameters/)
   })
 
   test('reads an empty body as an empty resource', () => {

@@ -29,13 +29,15 @@ export function bindRequest(match: Match, query: string, body: string): Message 
       (bound) => bound !== '' && (path === bound || path.startsWith(`${bound}.`)),
     )
   }
+  const meansLimit = openLimitNames()
   const isStrictFor = (name: string) =>
-    isVersion2(input) || meansValidateOnly(name) || (isTokenExchange(input) && resemblesLimit(name))
+    isVersion2(input) || meansValidateOnly(name) || (isTokenExchange(input) && meansLimit(name))
   readQuery(request, query, { isBound, isStrictFor })
   const validates = isValidateOnly(request.message)
   const bodyIsWholeRequest = bodyField === '*' || (bodyField === '' && route.binding.verb === 'POST')
   // Published clients send the request of the token exchange as JSON, although its http rule has no body.
-  if (isTokenExchange(input) && bodyIsWholeRequest) readTokenExchange(request, parse(body), spelling)
+  if (isTokenExchange(input) && bodyIsWholeRequest)
+    readTokenExchange(request, parse(body), spelling, meansLimit)
   else if (bodyField === '*' && route.binding.verb === 'PATCH' && maskFieldOf(request))
     readUpdate(request, parse(body), spelling)
   else if (bodyIsWholeRequest)
@@ -71,17 +73,39 @@ const isVersion2 = ({ typeName }: DescMessage) => typeName.includes('.v2beta1.')
 
 const isTokenExchange = ({ typeName }: DescMessage) => typeName.startsWith('platform.oidc.')
 
+/** Clients send a few parameters that this server does not know, such as those of RFC 8693. */
+const maxUnknownNames = 50
+
+/**
+ * Returns a function for the unknown names of one token exchange. Comparing a name takes several microseconds, and the
+ * exchange needs no token, so the number of names is limited.
+ */
+function openLimitNames(): (name: string) => boolean {
+  let count = 0
+  return (name) => {
+    count++
+    if (count > maxUnknownNames)
+      throw malformed(`a token exchange must have at most ${maxUnknownNames} unknown parameters`)
+    return resemblesLimit(name)
+  }
+}
+
 /**
  * `scope`, `scopes` and `cap` limit what a token may do. If one of them is empty or misspelt, the request is rejected,
  * because otherwise the token would have no limit.
  */
-function readTokenExchange(request: ReflectMessage, json: JsonValue, spelling: CallerSpelling): void {
+function readTokenExchange(
+  request: ReflectMessage,
+  json: JsonValue,
+  spelling: CallerSpelling,
+  meansLimit: (name: string) => boolean,
+): void {
   const paths: string[] = []
   readJson(request, json, {
     onProtoName: () => markProtoNames(spelling),
     onPath: (path) => paths.push(path),
     onUnknown(name) {
-      if (resemblesLimit(name)) throw unknownParameter(request.desc, name, () => false)
+      if (meansLimit(name)) throw unknownParameter(request.desc, name, () => false)
     },
   })
   for (const path of paths) {

@@ -18,30 +18,38 @@ export const isJson = (request: IncomingMessage) => jsonType.test(contentTypeOf(
  * Accepts JSON with a JSON content type, without a content type, and with the content type of a form, which `curl -d`
  * sends.
  */
-export async function readJsonText(request: IncomingMessage, response: ServerResponse): Promise<string> {
+export async function readJsonText(
+  request: IncomingMessage,
+  response: ServerResponse,
+  maxBytes = maxBodyBytes,
+): Promise<string> {
   const type = contentTypeOf(request)
   if (type !== '' && type !== formType && !jsonType.test(type)) throw unsupported()
-  const body = await readText(request, response)
+  const body = await readText(request, response, maxBytes)
   if (type === formType && !/^\s*(\{|$)/.test(body)) throw unsupported()
   return body
 }
 
 const unsupported = () => malformed('the body must be JSON, sent with Content-Type: application/json', 415)
 
-export async function readText(request: IncomingMessage, response: ServerResponse): Promise<string> {
+export async function readText(
+  request: IncomingMessage,
+  response: ServerResponse,
+  maxBytes = maxBodyBytes,
+): Promise<string> {
   if (request.readableEnded) return ''
   // A destroyed request emits no further events, not even for bytes that have arrived.
   if (request.destroyed) throw cancelled()
   requireNoContentEncoding(request)
-  if (announcedBytes(request) > maxBodyBytes) throw oversized()
+  if (announcedBytes(request) > maxBytes) throw oversized(maxBytes)
   if (awaitsContinue(request)) sendContinue(request, response)
   const chunks: Buffer[] = []
   let size = 0
   return new Promise((resolve, reject) => {
     request.on('data', (chunk: Buffer) => {
       size += chunk.length
-      if (size <= maxBodyBytes) chunks.push(chunk)
-      else reject(oversized())
+      if (size <= maxBytes) chunks.push(chunk)
+      else reject(oversized(maxBytes))
     })
     request.on('end', () => {
       try {
@@ -58,7 +66,7 @@ export async function readText(request: IncomingMessage, response: ServerRespons
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-const oversized = () => tooLarge(`the body must be at most ${maxBodyBytes} bytes`, 413)
+const oversized = (maxBytes: number) => tooLarge(`the body must be at most ${maxBytes} bytes`, 413)
 
 const announcedBytes = (request: IncomingMessage) => Number(request.headers['content-length'] ?? 0)
 

@@ -35,6 +35,8 @@ const sample = declareMessages(
       by_flag: { type: 'Sample', key: 'bool' },
       by_text: { type: 'Sample', key: 'string' },
       color_of: { type: 'Color', key: 'string' },
+      few_texts: { type: 'string', list: true, rules: { maxItems: 2 } },
+      few_inners: { type: 'Sample', list: true, rules: { maxItems: 2 } },
       some_time: 'google.protobuf.Timestamp',
       some_span: 'google.protobuf.Duration',
       some_mask: 'google.protobuf.FieldMask',
@@ -205,6 +207,29 @@ describe('an object', () => {
       'text',
       /not an object$/,
     )
+  })
+})
+
+describe('a list', () => {
+  test('that is longer than its rule allows is read up to the first element that is too many', () => {
+    assert.deepEqual(read({ fewTexts: ['a', 'b', 'c', 'd', 1] }), { fewTexts: ['a', 'b', 'c'] })
+    assert.deepEqual(read({ fewInners: [{}, {}, {}, {}, 1] }), { fewInners: [{}, {}, {}] })
+    assertRejected({ fewTexts: ['a', 'b', 1] }, 'few_texts[2]')
+    assertRejected({ fewInners: [{}, {}, 1] }, 'few_inners[2]')
+  })
+
+  test('without a rule, or a map, has at most 10,000 entries', () => {
+    const object = (count: number, value: JsonValue) =>
+      Object.fromEntries(Array.from({ length: count }, (_, at) => [String(at), value]))
+    const messages = (count: number) => ({
+      texts: Array(count).fill(''),
+      inners: Array(count).fill({}),
+      labels: object(count, ''),
+      byNumber: object(count, {}),
+    })
+    for (const [name, value] of Object.entries(messages(10_000))) assert.ok(read({ [name]: value }))
+    for (const [name, value] of Object.entries(messages(10_001)))
+      assertRejected({ [name]: value }, name.replace('N', '_n'), /^must have at most 10000 entries$/)
   })
 })
 

@@ -6,7 +6,7 @@ import { reflect } from '@bufbuild/protobuf/reflect'
 import { invalidField } from '../../aip/errors.ts'
 import { findField, isBranch } from '../../aip/field-path.ts'
 import type { JsonObject } from './read-leaf.ts'
-import { describe, isObject, readLeaf } from './read-leaf.ts'
+import { describe, isObject, readableEntries, readLeaf } from './read-leaf.ts'
 
 export type ReadOptions = {
   /** Called for each path that the object contains; a list, a map and an empty object count as one path. */
@@ -76,12 +76,12 @@ function readField(
   else if (field.fieldKind === 'list' && field.listKind === 'message') {
     if (!Array.isArray(value)) throw invalidField(path, `must be a JSON array, not ${describe(value)}`)
     const list = target.get(field)
-    for (const [at, element] of value.entries())
+    for (const [at, element] of readableEntries(field, value, path).entries())
       list.add(readInside(field.message, element, `${path}[${at}]`, elementOptions))
   } else if (field.fieldKind === 'map' && field.mapKind === 'message') {
     if (!isObject(value)) throw invalidField(path, `must be a JSON object, not ${describe(value)}`)
     const map = target.get(field)
-    for (const [key, element] of Object.entries(value)) {
+    for (const [key, element] of Object.entries(readableEntries(field, value, path))) {
       const entryPath = `${path}[${printable(key)}]`
       map.set(keyOf(field, key, entryPath), readInside(field.message, element, entryPath, elementOptions))
     }

@@ -21,15 +21,42 @@ export function readLeaf(
   path: string,
   elementPath = (at: number) => `${path}[${at}]`,
 ): void {
+  const entries = readableEntries(field, value, path)
   try {
     if (isFieldMask(field) && typeof value === 'string') {
       // Paths are stored as they are spelled: parseMask accepts both the proto and the JSON spelling.
       target.set(field, reflect(field.message, create(field.message, { paths: value.split(',') })))
     } else if (isString(field) && typeof value === 'string' && value.isWellFormed()) target.set(field, value)
-    else mergeFromJson(target.desc, target.message, { [field.jsonName]: checked(field, value) })
+    else mergeFromJson(target.desc, target.message, { [field.jsonName]: checked(field, entries) })
   } catch {
-    throw elementError(field, value, elementPath) ?? typeError(field, value, path)
+    throw elementError(field, entries, elementPath) ?? typeError(field, value, path)
   }
+}
+
+/** The most entries that are read of a map, or of a list without a rule. Most rules allow at most 1000. */
+const maxEntries = 10_000
+
+/**
+ * The value without the elements of a list that need not be read. One more than its rule allows is enough for the
+ * error, which is reported later, if the caller is authorized.
+ */
+export function readableEntries<V extends JsonValue>(
+  field: DescField,
+  value: V,
+  path: string,
+): V | JsonValue[] {
+  const { fieldKind } = field
+  if (fieldKind === 'list' && Array.isArray(value)) {
+    const { maxItems } = rulesOf(field)
+    if (maxItems === 0) requireFewEntries(field, value.length, path)
+    else if (value.length > maxItems) return value.slice(0, maxItems + 1)
+  } else if (fieldKind === 'map' && isObject(value)) requireFewEntries(field, Object.keys(value).length, path)
+  return value
+}
+
+function requireFewEntries(field: DescField, count: number, path: string): void {
+  if (count > maxEntries)
+    throw invalidField(path, `must have at most ${rulesOf(field).maxItems || maxEntries} entries`)
 }
 
 /** The error for the first wrong element of a list. */
@@ -66,7 +93,9 @@ export function typeError(field: DescField, value: JsonValue, path: string): Sta
 }
 
 function wrongValue(path: string, expectation: string, value: JsonValue): StatusError {
-  const texts = typeof value === 'object' && value !== null ? Object.entries(value).flat() : [value]
+  // An array for a field that is not a list may have any length.
+  const searched = Array.isArray(value) ? value.slice(0, maxEntries) : value
+  const texts = typeof searched === 'object' && searched !== null ? Object.entries(searched).flat() : [value]
   const isUnicode = texts.every((text) => typeof text !== 'string' || text.isWellFormed())
   return invalidField(
     path,

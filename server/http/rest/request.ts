@@ -5,7 +5,7 @@ import { noSuchPath } from '../../aip/errors.ts'
 import type { Envelope } from '../../wire/envelope.ts'
 import type { MaybePromise } from '../../wire/maybe-promise.ts'
 import type { ClientAddress } from '../client-address.ts'
-import { forwardedFor } from '../door.ts'
+import { forwardedFor, maxOpenRequestBytes } from '../door.ts'
 import { timeoutOf } from '../timeout.ts'
 import { bindRequest } from './bind.ts'
 import { isForm, isJson, readJsonText, readText } from './body.ts'
@@ -40,14 +40,19 @@ export function readRequest(
   query: string,
 ): MaybePromise<Message> {
   if (match.route.binding.body !== '')
-    return readJsonText(request, response).then((body) => bindRequest(match, query, body))
+    return readJsonText(request, response, maxBytesOf(match)).then((body) => bindRequest(match, query, body))
   if (request.method !== 'POST') return bindRequest(match, query, '')
-  if (isJson(request)) return readText(request, response).then((body) => bindRequest(match, query, body))
+  if (isJson(request))
+    return readText(request, response, maxBytesOf(match)).then((body) => bindRequest(match, query, body))
   if (!isForm(request)) return bindRequest(match, query, '')
-  return readText(request, response).then((form) =>
+  return readText(request, response, maxBytesOf(match)).then((form) =>
     bindRequest(match, [query, form].filter(Boolean).join('&'), ''),
   )
 }
+
+/** Undefined for the usual limit. */
+const maxBytesOf = ({ route }: Match) =>
+  route.endpoint.method.access?.open ? maxOpenRequestBytes : undefined
 
 export function envelopeOf(
   request: IncomingMessage,
