@@ -262,6 +262,7 @@ describe('a value', () => {
     }
     for (const [text, someSpan] of Object.entries({
       ...spans,
+      '1h0.5m1s1ms': '3631.001s',
       '100ns': '0.000000100s',
       '7us': '0.000007s',
       '0s': '0s',
@@ -279,7 +280,11 @@ describe('a value', () => {
       '--1s',
       '1s ',
       '1e3s',
+      '1h-30m',
+      '1h 30m',
       `${'9'.repeat(400)}h`,
+      '9'.repeat(8000),
+      `1.${'9'.repeat(8000)}`,
       '315576000001s',
     ]) {
       assertRejected(`some_span=${text}`, 'some_span', /Duration/)

@@ -148,8 +148,10 @@ const unitSeconds: Record<string, number> = { h: 3600, m: 60, s: 1, ms: 1e-3, us
 
 /** Converts a duration in Go's notation, such as `1h30m`, to that of JSON, `5400s`. Returns other text unchanged. */
 function jsonDuration(text: string): string {
-  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(h|ms|us|µs|ns|m|s)/g)]
-  const isComplete = parts.map(([part]) => part).join('') === text.replace(/^-/, '')
+  const amounts = text.replace(/^-/, '')
+  // Sticky, and with a maximum of digits: otherwise each digit of a long number would be tried as the start of a part.
+  const parts = [...amounts.matchAll(/(\d{1,20}(?:\.\d{1,20})?)(h|ms|us|µs|ns|m|s)/gy)]
+  const isComplete = parts.map(([part]) => part).join('') === amounts
   if (parts.length === 0 || !isComplete) return text
   const seconds = parts.reduce(
     (sum, [, amount, unit]) => sum + Number(amount) * (unitSeconds[unit ?? ''] ?? 0),
