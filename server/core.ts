@@ -52,6 +52,7 @@ import type { RefusalLog, RefusalLogOptions } from './rpc/refusal-log.ts'
 import { openRefusalLog } from './rpc/refusal-log.ts'
 import { openReport } from './rpc/report.ts'
 import { openStreamCorridor } from './rpc/stream-corridor.ts'
+import type { UnsentLimits } from './rpc/unsent-budget.ts'
 import { openUnsentBudget } from './rpc/unsent-budget.ts'
 import { serverFactsOf } from './server-facts.ts'
 import { endpointsOf } from './services.ts'
@@ -76,7 +77,7 @@ export type CoreOverrides = AuthenticationOverrides & {
   /** A monotonic clock in milliseconds, for the duration and the rate of calls. */
   clock?: () => number
   /** Maximum bytes of large responses that clients have not read yet. */
-  unsentLimits?: { perCaller: number; total: number }
+  unsentLimits?: Partial<UnsentLimits>
   /** How often a stream of events sends something if there are none. */
   tailHeartbeatMs?: number | undefined
 }
@@ -144,7 +145,8 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   const content = contentStorage(config)
   const refusals = openRefusalLog(log, overrides.refusalLog)
   const { rates, maxCallsPerCaller: maxRunning } = config
-  const limits = openCallLimits({ rates, maxRunning, isProxy: proxyTest(config.trustedProxies), clock })
+  const isProxy = proxyTest(config.trustedProxies)
+  const limits = openCallLimits({ rates, maxRunning, isProxy, clock })
   const sealSignal = openSealSignal()
   const sealer = openSealer({
     store,
@@ -196,7 +198,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   )
   const messages = new Map(resources.map(({ kind }) => [kind.table.name, kind.desc]))
   const audit = { catchUp: sealer.catchUp, messageOf: (kind: string) => messages.get(kind) }
-  const unsent = openUnsentBudget(overrides.unsentLimits)
+  const unsent = openUnsentBudget({ limits: overrides.unsentLimits, isProxy })
   const scim = openProvisioning({
     ...{ config, store: deps.store, log, refusals, unsent, clock, now, systemNow, random },
     limits: limits.calls,

@@ -31,16 +31,23 @@ const copyCount = 1250
 /** The copies, the group that is copied, and the organization. */
 const groupCount = copyCount + 2
 
+/** A caller and an organization have room for one list, and all together for two and less than a page of 200 copies. */
+const unsentLimits = { perCaller: 15e6, perOrganization: 15e6, total: 21e6 }
+
 onEachStore('long lists of v1', (engine) => {
   let platform: Platform
   before(async () => {
-    platform = await startPlatform(engine, [], { unsentLimits: { perCaller: 15e6, total: 50e6 } })
-    const group = create(GroupSchema, { name: 'copied', description })
-    const uid = newChildUid(platform.owner.organization, Date.now(), randomBytes)
-    await platform.store.write(() => createEntry(operatorAccess, groups, group, { uid, now: Date.now() }))
-    await copyGroup(platform.store, uid, copyCount)
+    platform = await startPlatform(engine, [], { unsentLimits })
+    await addCopies(platform.owner.organization, copyCount)
   })
   after(() => platform.stop())
+
+  async function addCopies(organization: string, count: number): Promise<void> {
+    const group = create(GroupSchema, { name: 'copied', description })
+    const uid = newChildUid(organization, Date.now(), randomBytes)
+    await platform.store.write(() => createEntry(operatorAccess, groups, group, { uid, now: Date.now() }))
+    await copyGroup(platform.store, uid, count)
+  }
 
   const removeCopies = () =>
     platform.store.write(function* () {
@@ -70,18 +77,18 @@ onEachStore('long lists of v1', (engine) => {
     return (JSON.parse(text) as { items: unknown[] }).items.length
   }
 
-  function startOverGrpc(session: ClientHttp2Session): ClientHttp2Stream {
+  function startOverGrpc(session: ClientHttp2Session, { token } = platform.owner): ClientHttp2Stream {
     const stream = session.request({
       ...{ ':method': 'POST', ':path': `/${Groups.typeName}/List` },
       ...{ 'content-type': 'application/grpc', te: 'trailers' },
-      authorization: `Bearer ${platform.owner.token}`,
+      authorization: `Bearer ${token}`,
     })
     stream.on('error', () => {})
     return stream.end(Buffer.alloc(5))
   }
 
-  function listOverGrpc(session: ClientHttp2Session): Promise<'refused' | 'waits'> {
-    const stream = startOverGrpc(session)
+  function listOverGrpc(session: ClientHttp2Session, caller = platform.owner): Promise<'refused' | 'waits'> {
+    const stream = startOverGrpc(session, caller)
     return new Promise((resolve) => {
       stream.once('response', (head) => resolve(head['grpc-status'] === '8' ? 'refused' : 'waits'))
     })
@@ -116,6 +123,23 @@ onEachStore('long lists of v1', (engine) => {
     const nextSession = connect(platform.url)
     while ((await listOverGrpc(nextSession)) === 'refused') await assertOthersAreAnswered()
     nextSession.destroy()
+  })
+
+  test('that identities of one organization leave unread do not make calls of others fail', async () => {
+    const other = await platform.addOrganization('other')
+    await addCopies(other.organization, 200)
+    const session = connect(platform.url, { settings: { initialWindowSize: 0 } })
+    session.on('error', () => {})
+    const outcomes: string[] = []
+    for (let times = 0; times < 3; times++) {
+      const caller = await platform.addIdentity(platform.owner.organization, 'viewer')
+      outcomes.push(await listOverGrpc(session, caller))
+    }
+    const headers = { authorization: `Bearer ${other.token}` }
+    const page = await fetch(`${platform.url}/iam/v2beta1/groups?page_size=200`, { headers })
+    session.destroy()
+    assert.equal(page.status, 200, await page.text())
+    assert.deepEqual(outcomes, ['waits', 'refused', 'refused'])
   })
 
   test('are read from the store only as far as their clients read', async () => {

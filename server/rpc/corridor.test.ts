@@ -23,7 +23,7 @@ const maxBytes = 200_000
 
 /** A corridor with a method that returns this reply. `hasRoomFor` tests the caller's budget of unsent bytes. */
 async function openTestCorridor(reply: Reply, otherThreads?: OtherThreads) {
-  const unsent = openUnsentBudget({ perCaller: maxBytes, total: maxBytes })
+  const unsent = openUnsentBudget({ limits: { perCaller: maxBytes } })
   const reported: (StatusError | undefined)[] = []
   const corridor = openCorridor({
     authenticate: () => caller,
@@ -42,7 +42,7 @@ async function openTestCorridor(reply: Reply, otherThreads?: OtherThreads) {
     corridor({ method, handler: () => reply }, envelope, () => create(ListGroupsRequestSchema))
   const hasRoomFor = (bytes: number) => {
     try {
-      unsent.reserve(caller.identity, bytes)()
+      unsent.reserve({ identity: caller.identity, address: testEnvelope.address }, bytes)()
       return true
     } catch {
       return false

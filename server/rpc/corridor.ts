@@ -132,15 +132,18 @@ export function openCorridor({
       return andThen(answered, finish)
     }
 
+    const reserve = (bytes: number) =>
+      unsent.reserve({ identity: caller?.identity ?? '', address: envelope.address }, bytes)
+
     function finish(reply: Reply): Reply {
       const { parts } = reply
       const headers = limits.fieldsOf(costClass, callerMeter, networkMeter, started)
       if (parts && envelope.door === 'rest')
-        return { ...reply, headers, parts: () => countedParts(parts(), unsent, caller, errorOf, reportEnd) }
+        return { ...reply, headers, parts: () => countedParts(parts(), reserve, errorOf, reportEnd) }
       const rendered = renderFor(reply, envelope.door)
       if (headers) rendered.headers = headers
       const bytes = sizeFor(rendered, envelope.door)
-      if (bytes > maxUncountedBytes) rendered.onSent = unsent.reserve(caller?.identity ?? '', bytes)
+      if (bytes > maxUncountedBytes) rendered.onSent = reserve(bytes)
       reportEnd()
       return rendered
     }
@@ -177,8 +180,7 @@ async function endUnread({ parts }: Reply): Promise<void> {
 /** Counts each part as unsent until the next one is asked for, and reports the call when its response is complete. */
 function countedParts(
   parts: JsonParts,
-  unsent: UnsentBudget,
-  caller: Caller | undefined,
+  reserve: (bytes: number) => () => void,
   errorOf: (thrown: unknown) => StatusError,
   reportEnd: (error?: StatusError) => void,
 ): JsonParts {
@@ -198,7 +200,7 @@ function countedParts(
       try {
         const part = await parts.next()
         if (part === undefined) finish()
-        else release = unsent.reserve(caller?.identity ?? '', Buffer.byteLength(part))
+        else release = reserve(Buffer.byteLength(part))
         return part
       } catch (thrown) {
         const error = errorOf(thrown)

@@ -94,7 +94,7 @@ async function serve(
       { ...deps, store },
       requestOf(deps, request, provider, endpoint, { query, address }),
     )
-    return render(response, (bytes) => unsent.reserve(provider, bytes))
+    return render(response, (bytes) => unsent.reserve({ identity: provider, address }, bytes))
   } finally {
     limits.leave(caller)
   }

@@ -3,8 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { onClosed } from '../wire/on-closed.ts'
 import type { ScimResponse } from './request.ts'
 
-/** Counts the bytes of a provider's responses that its client has not read. Throws if there would be too many. */
-export type ReserveUnsent = (provider: string, bytes: number) => () => void
+/**
+ * Counts the bytes of responses that a client has not read. Throws if there would be too many. The identity is the uid
+ * of the provider.
+ */
+export type ReserveUnsent = (client: { identity: string; address: string }, bytes: number) => () => void
 
 /** A response as text. `onSent` is called when it was sent, or can no longer be sent. */
 export type RenderedResponse = Omit<ScimResponse, 'body'> & { text?: string; size: number; onSent(): void }

@@ -37,7 +37,7 @@ function fakeList(pages: number, perPage: number, description = '') {
 
 const deadline = 1_000
 const caller = { identity: 'someone', issuedAt: 0 }
-const callIn = (form: Call['form']) => ({ form, deadline, demand: { caller } }) as Call
+const callIn = (form: Call['form']) => ({ form, deadline, address: '', demand: { caller } }) as Call
 
 type Page = MessageShape<typeof ListGroupsResponseSchema>
 
@@ -156,12 +156,12 @@ describe('listAllPages', () => {
   })
 
   test('collects pages for gRPC within the budget of the caller, and rejects a larger list', async () => {
-    const unsent = openUnsentBudget({ perCaller: 1000, total: 10_000 })
+    const unsent = openUnsentBudget({ limits: { perCaller: 1000 } })
     const { callV2, pageTokens } = fakeList(1000, 2, 'x'.repeat(100))
     await assert.rejects(list(callV2, 'bytes', { unsent }), hasCode(Code.RESOURCE_EXHAUSTED))
     assert.ok(pageTokens.length <= 5)
     // The rejected list no longer uses the budget.
-    unsent.reserve(caller.identity, 1000)
+    unsent.reserve({ identity: caller.identity, address: '' }, 1000)
   })
 
   test('rejects a list of more than a million items', async () => {

@@ -153,17 +153,18 @@ function replyInParts(list: DescMessage, pages: Pages, paging: Paging): Reply {
 
 async function collect(
   { unsent }: ListDependencies,
-  { form, demand }: Call,
+  { form, demand, address }: Call,
   list: DescMessage,
   pages: Pages,
 ): Promise<Reply> {
   const collected = collectItems(list, form)
+  const client = { identity: demand.caller.identity, address }
   const releases: (() => void)[] = []
   try {
     for (let items = await pages.next(); items; items = await pages.next()) {
       const before = collected.size()
       for (const item of items) collected.add(item)
-      releases.push(unsent.reserve(demand.caller.identity, collected.size() - before))
+      releases.push(unsent.reserve(client, collected.size() - before))
       await pages.wait()
     }
     return collected.reply()

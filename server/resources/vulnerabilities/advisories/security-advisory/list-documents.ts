@@ -41,12 +41,13 @@ export async function listDocuments(
   call: Call<ListDocumentsRequest>,
 ): Promise<Reply> {
   const { id } = call.request
+  const client = { identity: call.demand.caller.identity, address: call.address }
   const found: PackageAdvisory[] = []
   const releases: (() => void)[] = []
   try {
     for await (const { size, advisories: batch } of readBatches(deps, call)) {
       // The advisories are in memory until all are read, so they count as an unsent response of the caller.
-      releases.push(deps.unsent.reserve(call.demand.caller.identity, size))
+      releases.push(deps.unsent.reserve(client, size))
       // The filter of the list also matches an artifact of this name that is built from another package.
       found.push(...batch.filter(({ packageName }) => id === '' || id === packageName))
     }
