@@ -1,15 +1,20 @@
-// Attacks on external group role mappings: getting capabilities that one does not have.
+// Attacks on external group role mappings: getting capabilities that one does not have, and making searches expensive.
 import assert from 'node:assert/strict'
+import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import { ExternalGroupRoleMappingsService } from '@stemma/api/gen/platform/iam/v2beta1/external_group_role_mapping_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
+import { capabilityOf } from '../../server/policy/capabilities.ts'
+import { readHolders } from '../../server/resources/iam/access/holders.ts'
 import { externalGroupUid } from '../../server/store/external-groups.ts'
+import { isStoreError } from '../../server/store/test-stores.ts'
 import type { CapabilityName } from '../../server/testing/identities.ts'
 import type { ExampleContext } from '../contract/examples.ts'
 import { examples, make, violations } from '../contract/examples.ts'
+import { addExternalGroup, addMember } from '../iam/external-access.ts'
 
 const { createExternalGroupRoleMapping, deleteExternalGroupRoleMapping } =
   ExternalGroupRoleMappingsService.method
@@ -162,5 +167,28 @@ examples('the row of an external group', {
     assert.equal((await fail(getIdentity, { uid })).code, 7)
     assert.equal((await fail(updateIdentity, { identity: { uid, name: 'mine' } })).code, 7)
     assert.equal((await fail(deleteIdentity, { uid })).code, 7)
+  },
+})
+
+examples('a search for the identities with access', {
+  async 'is as expensive as the role bindings and the members of external groups that it reads'(stage) {
+    const { platform } = stage
+    const { organization, identity: ownerUid } = stage.owner
+    const provider = await addExternalGroup(stage, organization, 'viewer')
+    const members: string[] = []
+    for (let count = 0; count < 3; count++) {
+      const { identity } = await platform.addIdentity(organization)
+      await addMember(stage, provider, identity, Date.now() + 60_000)
+      members.push(identity)
+    }
+    const bit = capabilityOf(Capability.CAP_IAM_GROUPS_LIST)?.bit
+    assert.ok(bit !== undefined)
+    const query = { uid: organization, bits: [bit], time: Date.now(), after: '', size: 10 }
+    const search = async (maxRows: number) => platform.store.read(() => readHolders({ ...query, maxRows }))
+    // The role bindings of the owner and of the external group, and three members.
+    const { uids } = await search(5)
+    assert.deepEqual(uids, [ownerUid, ...members].toSorted())
+    await assert.rejects(search(4), isStoreError('expensive'))
+    await assert.rejects(search(1), isStoreError('expensive'))
   },
 })

@@ -17,7 +17,7 @@ export type HoldersQuery = {
   /** The last uid of the previous page. */
   after: string
   size: number
-  /** Fails with the error `expensive` if more role bindings would be read. */
+  /** Fails with the error `expensive` if more role bindings and members of external groups would be read. */
   maxRows: number | undefined
 }
 
@@ -42,9 +42,18 @@ export function* readHolders({ uid, bits, time, after, size, maxRows }: HoldersQ
 }
 
 function* requireFew(groups: readonly string[], maxRows: number): Work<void> {
-  const bindings = sql`select 1 from ${bindingsIn(groups)} limit ${maxRows + 1}`
-  const [[count] = [0]] = yield sql`select count(*) from (${bindings}) b`
-  if (Number(count) > maxRows) throw new StoreError('expensive')
+  const bindingCount = yield* countUpTo(maxRows + 1, sql`select 1 from ${bindingsIn(groups)}`)
+  if (bindingCount > maxRows) throw new StoreError('expensive')
+  const members = sql`select 1 from (${groupRows(groups)}) g cross join role_bindings b
+      cross join external_group_members m
+    where b.parent = g.uid and m.external_group = b.identity`
+  const memberCount = yield* countUpTo(maxRows + 1 - bindingCount, members)
+  if (bindingCount + memberCount > maxRows) throw new StoreError('expensive')
+}
+
+function* countUpTo(limit: number, rows: Sql): Work<number> {
+  const [[count] = [0]] = yield sql`select count(*) from (${rows} limit ${limit}) r`
+  return Number(count)
 }
 
 /** Cross joins fix the join order: SQLite makes one index look-up for each group. */
