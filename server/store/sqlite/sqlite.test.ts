@@ -97,6 +97,26 @@ test('a write fails at its deadline, also while another process has the lock', a
   assert.deepEqual([await has('not late'), await has('too late')], [true, false])
 })
 
+test('a write waits for the lock for the whole timeout, also if an earlier one failed at its deadline', async (context) => {
+  let now = 0
+  let onSleep = async () => {}
+  const clock = { ...systemClock, now: () => now, sleep: () => onSleep() }
+  const other = openSqlite(file, { lockTimeoutMs: 1000, clock })
+  const unlock = await lockInProcess(context)
+  onSleep = async () => {
+    now = 100
+  }
+  await assert.rejects(other.write(put('failed'), 50), isStoreError('deadline'))
+  now = 5000
+  let sleeps = 0
+  onSleep = async () => {
+    if (++sleeps === 2) await unlock()
+  }
+  await other.write(put('waited'))
+  assert.ok(await has('waited'))
+  await other.close()
+})
+
 test('processes that start together on a new file all open it, and one of them migrates it', async () => {
   const fresh = join(folder, 'fresh.db')
   const from = (path: string) => JSON.stringify(new URL(path, import.meta.url).href)

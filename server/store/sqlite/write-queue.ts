@@ -48,7 +48,9 @@ export function openWriteQueue(options: WriteQueueOptions): WriteQueue {
     isScheduled = false
     beforeWrite()
     waiting = waiting.filter((job) => isInTime(job, clock.now()))
-    if (waiting.length > 0 && begin()) settleFinished(runWaiting())
+    // The lock timeout counts from the first attempt of the writes that wait now.
+    if (waiting.length === 0) lockedSince = undefined
+    else if (begin()) settleFinished(runWaiting())
     continueOrEnd()
   }
 
