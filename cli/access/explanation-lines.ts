@@ -42,9 +42,12 @@ export function explanationLines(
     ...paragraph(stateLines(answer, screen)),
     ...paragraph(limitLines(answer)),
     ...paragraph(remedyLines(answer)),
-    ...paragraph(answer.hidden ? ['Some role bindings are in groups where you may not list them.'] : []),
+    ...paragraph(answer.hidden ? [hiddenNote] : []),
   ]
 }
+
+const hiddenNote =
+  'Some role bindings, or identities that could grant access, are hidden, because you may not list role bindings or identities in their groups.'
 
 const paragraph = (lines: string[]): string[] => (lines.length === 0 ? [] : ['', ...lines.map(singleLine)])
 

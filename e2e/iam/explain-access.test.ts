@@ -114,6 +114,7 @@ examples('ExplainAccess', {
       asViewer.grantors.map(({ uid, name }) => ({ uid, name })),
       grantors.map(({ uid, name }) => ({ uid, name: uid === owner.identity ? '' : name })),
     )
+    assert.deepEqual([asOwner.hidden, asViewer.hidden], [false, true])
     // The limits of the team are set with a role above it, which the owner of the team cannot give.
     const ofLimits = await explain(stage, {
       identity,

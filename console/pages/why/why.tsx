@@ -176,7 +176,8 @@ function Answer({ explanation, who, capability, where }: AnswerProps) {
       )}
       {hidden && (
         <p class="quiet">
-          Some role bindings are in groups in which you may not list them, so they are not shown.
+          Some role bindings, or identities that could grant access, are hidden, because you may not list role
+          bindings or identities in their groups.
         </p>
       )}
     </section>

@@ -74,9 +74,11 @@ export function* explainAccess(
   const needed = uidOf(need) ?? place
   // `admitToAsk` checks the capabilities at `place`, unless the question is about the caller.
   const isAlreadyChecked = !isSelf && needed === place
-  if (isAlreadyChecked || holds(grants, askCapabilities, needed))
-    explanation.grantors = yield* readGrantors(grants, missing, needed)
-  else explanation.hidden = true
+  if (isAlreadyChecked || holds(grants, askCapabilities, needed)) {
+    const { grantors, areHidden } = yield* readGrantors(grants, missing, needed)
+    explanation.grantors = grantors
+    if (areHidden) explanation.hidden = true
+  } else explanation.hidden = true
   return explanation
 }
 

@@ -25,22 +25,26 @@ const createBits = [Capability.CAP_IAM_ROLE_BINDINGS_CREATE].flatMap(
 /**
  * Up to `maxGrantors` grantors at a uid, those of the nearest group first. Finds only identities
  * that have all needed capabilities through a single role. Only the uid of a grantor is set if the
- * caller may not see the role binding.
+ * caller may not see the role binding; `areHidden` tells whether there is such a grantor.
  */
 export function* readGrantors(
   grants: Grants,
   missing: readonly number[],
   uid: string,
-): Work<RoleBindingIdentity[]> {
+): Work<{ grantors: RoleBindingIdentity[]; areHidden: boolean }> {
   const levels = lineage(uid).reverse()
   const roles = yield* rolesWith([...createBits, ...missing], levels)
-  if (roles.length === 0) return []
+  if (roles.length === 0) return { grantors: [], areHidden: false }
   const found = yield* readSourcesAt({ levels, roles, time: grants.time }, undefined, maxGrantors)
   const isVisible = ({ source }: (typeof found)[number]) => holds(grants, askCapabilities, groupOf(source))
   const visible = yield* readIdentities(found.filter(isVisible).map(({ source }) => source.identity))
-  return [...new Set(found.map(({ source }) => source.identity))].map(
-    (grantor) => visible.get(grantor) ?? create(RoleBindingIdentitySchema, { uid: grantor }),
-  )
+  const uids = [...new Set(found.map(({ source }) => source.identity))]
+  return {
+    grantors: uids.map(
+      (grantor) => visible.get(grantor) ?? create(RoleBindingIdentitySchema, { uid: grantor }),
+    ),
+    areHidden: !uids.every((grantor) => visible.has(grantor)),
+  }
 }
 
 /** The names of the smallest built-in roles that have all of these capabilities. */
