@@ -154,7 +154,7 @@ async function openApp(
     ...keySetPath(config.authUrl, keys),
     ...referencePaths(config.baseUrl, servicesOf(offered)),
     ...metadataPath(config.baseUrl),
-    ...iconPaths,
+    ...iconPaths(config.authUrl),
   }
   const doorOptions = doorOptionsOf(config, log, refusals)
   const setUpLink = role.isFirst

@@ -52,7 +52,7 @@ onEachStore('the start page', (engine) => {
         return page.matchAll(/href="([^"#]*)"/g).map(([, link = '']) => link)
       }
       for (const path of ['/', '/nothing'])
-        for (const link of await links(path)) assert.match(link, /^\/stemma\/|favicon/)
+        for (const link of await links(path)) assert.match(link, /^\/stemma\//)
     } finally {
       await app.stop(true)
     }
@@ -119,5 +119,22 @@ describe('a server', () => {
     const bytes = Buffer.from(await ico.arrayBuffer())
     assert.equal(bytes.readUInt32LE(14), bytes.length - 22, 'the entry has the length of the image')
     assert.equal(bytes.subarray(23, 26).toString(), 'PNG')
+  })
+
+  test('serves the icon of sign-in pages below the path of the auth URL', async () => {
+    const { host } = new URL(platform.url)
+    const config = { ...platform.config, authUrl: `http://${host}/auth`, port: 0, apiAddresses: [] }
+    const app = await startApp(config, openLog('silent'))
+    try {
+      const url = `http://127.0.0.1:${app.port}`
+      // An error page of sign-in, then pages of oidc-provider: two usual ones and an error page.
+      for (const path of ['/sign-in/unknown', '/device', '/oauth/logout/success', '/oauth/authorize']) {
+        const page = await (await visit(`${url}/auth${path}`)).text()
+        assert.match(page, /<link rel="icon" href="\/auth\/favicon\.svg"/, path)
+      }
+      assert.equal((await fetch(`${url}/auth/favicon.svg`)).status, 200)
+    } finally {
+      await app.stop(true)
+    }
   })
 })

@@ -17,11 +17,12 @@ export function openFrontDoor({ store, baseUrl, prefersHtml }: FrontDoorDependen
   const server = { host: new URL(baseUrl).host, prefix: prefixOf(baseUrl) }
   return {
     /** For browsers at a path that does not exist. */
-    notFound: { body: renderPage(notFoundPage(server)), policy: contentSecurityPolicy },
+    notFound: { body: renderPage(notFoundPage(server), server.prefix), policy: contentSecurityPolicy },
     isFor: (path: string, request: IncomingMessage) => path === '/' && prefersHtml(request),
     async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
       const isSetUp = await hasOrganization(store)
-      const page = renderPage(isSetUp === undefined ? unavailablePage : frontDoorPage(server, isSetUp))
+      const content = isSetUp === undefined ? unavailablePage : frontDoorPage(server, isSetUp)
+      const page = renderPage(content, server.prefix)
       response.writeHead(isSetUp === undefined ? 503 : 200, {
         'content-type': 'text/html; charset=utf-8',
         'content-length': Buffer.byteLength(page),

@@ -1,5 +1,6 @@
 // The icon of the server in tabs and bookmarks. Browsers that cannot show SVG ask for /favicon.ico.
 import { icon } from '@stemma/api/look/logo.ts'
+import { prefixOf } from '../pages/url-prefix.ts'
 
 /** In seconds. */
 const cacheFor = 24 * 60 * 60
@@ -25,9 +26,14 @@ const png = Buffer.from(
   'base64',
 )
 
-export const iconPaths = {
-  '/favicon.svg': () => ({ status: 200, type: 'image/svg+xml', body: icon, cacheFor, policy: iconPolicy }),
-  '/favicon.ico': () => ({ status: 200, type: 'image/x-icon', body: ico, cacheFor }),
+/** Sign-in pages link to the icon below the path of the auth URL, like to all of their paths. */
+export function iconPaths(authUrl: string) {
+  const svg = () => ({ status: 200, type: 'image/svg+xml', body: icon, cacheFor, policy: iconPolicy })
+  return {
+    '/favicon.svg': svg,
+    [`${prefixOf(authUrl)}/favicon.svg`]: svg,
+    '/favicon.ico': () => ({ status: 200, type: 'image/x-icon', body: ico, cacheFor }),
+  }
 }
 
 /** Allows only the `style` element of the SVG. */

@@ -16,14 +16,15 @@ export const contentSecurityPolicy = `default-src 'none'; style-src ${hashOf(pag
 
 export type Page = { title: string; body: Html }
 
-export function renderPage({ title, body }: Page): string {
+/** `prefix` is the path of the URL at which the server shows the page, without a slash at its end. */
+export function renderPage({ title, body }: Page, prefix: string): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} · Stemma</title>
-<link rel="icon" href="/favicon.svg" type="image/svg+xml">
+<link rel="icon" href="${prefix}/favicon.svg" type="image/svg+xml">
 <style>${new Html(pageStyle)}</style>
 </head>
 <body>

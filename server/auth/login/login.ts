@@ -11,6 +11,7 @@ import type { PageEvent, PageLogDependencies } from './page-log.ts'
 import { openPageLog } from './page-log.ts'
 import type { PageRequest, Target } from './page-request.ts'
 import { pageRequestOf, sendResponse } from './page-request.ts'
+import { prefixOf } from './paths.ts'
 import type { LogRefusal } from './provider/dependencies.ts'
 import { devicePagesOf } from './provider/device-pages.ts'
 import { openProvider } from './provider/provider.ts'
@@ -55,9 +56,10 @@ export type Login = (request: IncomingMessage, response: ServerResponse, target:
 export function openLogin(deps: LoginDependencies): Login {
   // Passes the current request to the adapter of oidc-provider, which does not receive it as an argument.
   const pages = new AsyncLocalStorage<PageRequest>()
+  const prefix = prefixOf(deps.authUrl)
   const pageDeps = openPageDependencies(deps, () => currentOf(pages))
   return async (request, response, target) => {
-    const page = pageRequestOf(request, response, target)
+    const page = pageRequestOf(request, response, target, prefix)
     try {
       requireRate(deps, page)
       await pages.run(page, () => answer(pageDeps, page))
@@ -89,7 +91,7 @@ function currentOf(pages: AsyncLocalStorage<PageRequest>): PageRequest {
 function openPageDependencies(deps: LoginDependencies, currentPage: () => PageRequest): PageDependencies {
   const { secret, log, logRefusal } = deps
   const requestsWithWrongCode = new WeakSet<IncomingMessage>()
-  const devicePages = devicePagesOf((request) => requestsWithWrongCode.add(request))
+  const devicePages = devicePagesOf(prefixOf(deps.authUrl), (request) => requestsWithWrongCode.add(request))
   // Encrypts the state of sign-ins, which browsers keep in cookies. Anyone can make the server
   // encrypt such cookies, so they have a key of their own (see `sealerFor`).
   const sealer = secret.sealerFor('sign-ins under way')

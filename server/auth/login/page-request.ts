@@ -8,6 +8,8 @@ export type PageRequest = {
   request: IncomingMessage
   response: ServerResponse
   method: string
+  /** The path of the auth URL, without a slash at its end. */
+  prefix: string
   /** The path below the auth URL. */
   path: string
   query: URLSearchParams
@@ -33,9 +35,10 @@ export function pageRequestOf(
   request: IncomingMessage,
   response: ServerResponse,
   { path, query, address }: Target,
+  prefix: string,
 ): PageRequest {
   return {
-    ...{ request, response, method: request.method ?? 'GET', path, address },
+    ...{ request, response, method: request.method ?? 'GET', prefix, path, address },
     query: new URLSearchParams(query),
     form: () => readForm(request),
   }
@@ -56,20 +59,23 @@ export async function readForm(request: IncomingMessage): Promise<URLSearchParam
   return new URLSearchParams(Buffer.concat(chunks).toString())
 }
 
-function contentOf(answer: Exclude<PageResponse, { location: string }>): [type: string, text: string] {
+function contentOf(
+  answer: Exclude<PageResponse, { location: string }>,
+  prefix: string,
+): [type: string, text: string] {
   if ('json' in answer) return ['application/json', JSON.stringify(answer.json)]
   if ('script' in answer) return ['text/javascript; charset=utf-8', answer.script]
-  return ['text/html; charset=utf-8', renderPage(answer.page)]
+  return ['text/html; charset=utf-8', renderPage(answer.page, prefix)]
 }
 
-export function sendResponse({ response, method }: PageRequest, answer: PageResponse): void {
+export function sendResponse({ response, method, prefix }: PageRequest, answer: PageResponse): void {
   if (response.destroyed || response.writableEnded) return
   for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value)
   if ('location' in answer) {
     response.writeHead(303, { location: answer.location, 'content-length': 0 }).end()
     return
   }
-  const [type, text] = contentOf(answer)
+  const [type, text] = contentOf(answer, prefix)
   response.setHeader('content-security-policy', contentSecurityPolicy)
   response.writeHead(answer.status ?? 200, {
     'content-type': type,

@@ -15,7 +15,8 @@ const [kind, id] = ['Session', 'an-id']
 function statesOf(cookie: string) {
   const request = Object.assign(new IncomingMessage(new Socket()), { headers: { cookie } })
   const response = new ServerResponse(request)
-  const page: PageRequest = pageRequestOf(request, response, { path: '/', query: '', address: '192.0.2.1' })
+  const target = { path: '/', query: '', address: '192.0.2.1' }
+  const page: PageRequest = pageRequestOf(request, response, target, '')
   const deps = { sealer, authUrl: 'http://stemma.test', now: Date.now, currentPage: () => page }
   const setCookies = () => [response.getHeader('set-cookie') ?? []].flat().map(String)
   return { states: openSealedStates(deps), setCookies }

@@ -9,7 +9,7 @@ import { adapterOf } from './adapter.ts'
 import { clientsOf } from './clients.ts'
 import type { ProviderDependencies } from './dependencies.ts'
 import { featuresOf } from './features.ts'
-import { renderErrorPage } from './pages.ts'
+import { errorPageOf } from './pages.ts'
 
 const minute = 60
 const hour = 60 * minute
@@ -46,7 +46,7 @@ export function configurationOf(deps: ProviderDependencies): Configuration {
     issueRefreshToken: async (_, client, code) =>
       client.grantTypeAllowed('refresh_token') && code.scopes.has('offline_access'),
     features: featuresOf(deps),
-    renderError: renderErrorPage,
+    renderError: errorPageOf(prefixOf(authUrl)),
   }
 }
 

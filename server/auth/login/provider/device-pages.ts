@@ -9,8 +9,15 @@ import { formSecretOf } from './form-secret.ts'
 
 export type DevicePages = ReturnType<typeof devicePagesOf>
 
-/** `onWrongCode` is called with every request that contained an unknown code. */
-export function devicePagesOf(onWrongCode: (request: IncomingMessage) => void) {
+/**
+ * `prefix` is the path of the auth URL. `onWrongCode` is called with every request that contained an unknown code.
+ */
+export function devicePagesOf(prefix: string, onWrongCode: (request: IncomingMessage) => void) {
+  function show(ctx: KoaContextWithOIDC, page: Page): void {
+    ctx.type = 'html'
+    ctx.body = renderPage(page, prefix)
+  }
+
   return {
     userCodeInputSource(ctx: KoaContextWithOIDC, _form: string, _out?: unknown, error?: Error) {
       if (error?.name === 'NotFoundError') onWrongCode(ctx.req)
@@ -33,11 +40,6 @@ export function devicePagesOf(onWrongCode: (request: IncomingMessage) => void) {
       show(ctx, deviceSignedInPage)
     },
   }
-}
-
-function show(ctx: KoaContextWithOIDC, page: Page): void {
-  ctx.type = 'html'
-  ctx.body = renderPage(page)
 }
 
 const formOf = (ctx: KoaContextWithOIDC) => ({

@@ -1,13 +1,19 @@
 import type { Configuration } from 'oidc-provider'
 import { errors } from 'oidc-provider'
 import { tokenLifetimeSeconds } from '../../tokens/mint.ts'
+import { prefixOf } from '../paths.ts'
 import type { ProviderDependencies } from './dependencies.ts'
-import { signedOutSource, signOutSource } from './pages.ts'
+import { signOutPagesOf } from './pages.ts'
 
 /** User codes. Their alphabet is 20 consonants, which are hard to confuse and form no words (RFC 8628, 6.1). */
 const userCodes = { charset: 'base-20', mask: '****-****' } as const
 
-export function featuresOf({ keys, baseUrl, devicePages }: ProviderDependencies): Configuration['features'] {
+export function featuresOf({
+  keys,
+  baseUrl,
+  authUrl,
+  devicePages,
+}: ProviderDependencies): Configuration['features'] {
   const { kid, algorithm } = keys.signing()
   return {
     devInteractions: { enabled: false },
@@ -19,11 +25,7 @@ export function featuresOf({ keys, baseUrl, devicePages }: ProviderDependencies)
       allowedPolicy: async (_, client, token) => token.clientId === client.clientId,
     },
     deviceFlow: { enabled: true, ...userCodes, ...devicePages },
-    rpInitiatedLogout: {
-      enabled: true,
-      logoutSource: signOutSource,
-      postLogoutSuccessSource: signedOutSource,
-    },
+    rpInitiatedLogout: { enabled: true, ...signOutPagesOf(prefixOf(authUrl)) },
     resourceIndicators: {
       enabled: true,
       defaultResource: () => baseUrl,
