@@ -141,7 +141,7 @@ export const settings = {
   maxUploadBodies: setting(
     'STEMMA_MAX_UPLOAD_BODIES',
     'caller=64,total=512',
-    'how many uploads of one caller, and of all callers, may arrive at a time at a worker; those to one organization are at most a quarter of all; each takes up to 1 MiB of memory; 0 for any number',
+    'how many uploads of one caller, and of all callers, may arrive at a time at a worker; at most a quarter of the total may be for one organization; each takes up to 1 MiB of memory; 0 for any number',
   ),
   retentionInterval: setting(
     'STEMMA_REGISTRY_RETENTION_INTERVAL',

@@ -93,7 +93,7 @@ function compareTime(
 ): ClaimResult {
   if (typeof value !== 'number') return { claim, actual: textOf(value), expected, matches: false }
   const time = value * 1000
-  // Some issuers state a time that is beyond those of `Date`, for tokens that do not expire.
+  // Some issuers state a time beyond the range of `Date`, for tokens that do not expire.
   const actual = Number.isNaN(new Date(time).getTime()) ? textOf(value) : new Date(time).toISOString()
   return { claim, actual, expected, matches: isAccepted(time) }
 }
@@ -111,7 +111,7 @@ function compare(
   return { claim, actual, expected: exact || (pattern ? `pattern ${pattern}` : 'a value'), matches }
 }
 
-/** One of several audiences is enough. The server refuses a token with an audience that is not a text. */
+/** One of several audiences is enough. The server refuses a token if any audience is not a string. */
 function compareAudience(
   value: unknown,
   accepted: readonly string[],

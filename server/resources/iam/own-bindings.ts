@@ -1,5 +1,6 @@
-// People may delete their own role bindings without any capability: an identity can have only so many, and others may
-// give a person roles that they never asked for. A token with limits does not stand for the whole person.
+// People may delete their own role bindings without any capability: an identity can have only so
+// many, and others may give a person roles that they never asked for. A token that is limited to
+// groups or capabilities does not allow this.
 import { parentOf } from '../../aip/uid.ts'
 import { isLiveAt } from '../../store/expiry.ts'
 import { among, sql } from '../../store/sql.ts'

@@ -45,7 +45,7 @@ export function* requireNoImmutableTagOf(
   patterns: readonly string[],
 ): Work<void> {
   if (patterns.length === 0) return
-  const digests = yield* digestsOfContaining(repo, digest)
+  const digests = yield* withContainingIndexes(repo, digest)
   for (let at = 0, read = 0; at < digests.length; at += digestsPerRead) {
     const rows = yield sql`select name from tags where parent = ${repo}
       and digest in ${among(digests.slice(at, at + digestsPerRead))} limit ${maxRead + 1 - read}`
@@ -60,7 +60,7 @@ export function* requireNoImmutableTagOf(
 }
 
 /** The manifest and the indexes that contain it, directly or not. */
-function* digestsOfContaining(repo: string, digest: string): Work<string[]> {
+function* withContainingIndexes(repo: string, digest: string): Work<string[]> {
   // SQLite would read all references of the repo first; `cross join` prescribes the order.
   const rows = yield sql`with recursive containing (digest) as (
       select ${digest} /*pg ::text collate "C" */

@@ -46,7 +46,7 @@ onEach(['SQLite', 'PostgreSQL'], 'the position of a queue', (testStore) => {
     assert.equal(await replayStart(eventCount * stepMs + 1), null)
   })
 
-  test('starts a replay before an event that was sealed before earlier ones', async () => {
+  test('starts a replay before an event that older events follow in the log', async () => {
     const setTime = (sequence: number, time: number) =>
       store.write(() =>
         all(sql`update events set time = ${time} where root = ${root} and sequence = ${sequence}`),
