@@ -25,7 +25,7 @@ export const eventsTail: ComposedCommand = {
       description: 'Only events whose type begins with this text.',
       isRepeated: true,
     },
-    { name: 'once', description: 'Print the events that exist, and then end.' },
+    { name: 'once', description: 'End after the last existing event. Without --after, no event is printed.' },
   ],
   load: async () => (await import('./tail.ts')).runTail,
 }

@@ -207,7 +207,7 @@ onEachStore('somebody with much SCIM data', (engine) => {
       [0, 100, 100, 100, 1100],
       [0, 0, 0, 0, 600],
     ])
-    // People can sign in again until the issuer has changed, so their sign-ins end later.
+    // People can sign in again until the issuer has changed, so all sign-ins up to `end` are ended.
     assert.deepEqual(await signOutsAt(large), [[end], [end]])
     await link(large, [large.owner.identity], 'again ')
     const url = `${platform.url}/iam/v2beta1/identityProviders/${uid}?update_mask=oidc.issuer,oidc.client_secret`
@@ -228,7 +228,7 @@ onEachStore('somebody with much SCIM data', (engine) => {
     const begin = Math.floor(Date.now() / 1000)
     assert.equal((await change('', {})).status, 200)
     assert.deepEqual(await linkedTo(large), [0, 0, 0, 0, 0])
-    // The second person was in a batch before the call.
+    // The second person did not sign in again, so the call does not change their time.
     const [[last], [previous]] = (await signOutsAt(large)) as [[number], [number]]
     assert.ok(last > begin, 'further batches end sign-ins at the deadline of the call')
     assert.equal(previous, end)

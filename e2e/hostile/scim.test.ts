@@ -206,7 +206,7 @@ onEachStore('an attacker of SCIM', (engine) => {
     )
     isDone = true
     assert.equal(total, 0)
-    // A turn ends with the resource that exceeds its million of characters.
+    // A turn ends after the resource with which it exceeds a million characters.
     assert.ok(most > 1_000_000 && most < 1_000_000 + 20 * json.length, `${most} characters in one turn`)
   })
 

@@ -6,7 +6,7 @@ import { verifyChains } from '../store/events/verify-chains.ts'
 import type { WriteAccess } from '../store/write-access.ts'
 import { describeFault } from './audit.ts'
 
-/** Faults that can be repaired; with `repairAccess`, they have been. */
+/** Finds faults that can be repaired. With `repairAccess`, also repairs them. */
 export async function checkRows(
   store: Store,
   now: number,

@@ -129,7 +129,10 @@ async function drain(
 /** Limits how long clients that connect again and again delay the drain. */
 const maxAcceptTurns = 128
 
-/** Accepts the clients that have connected already: in one turn, up to `acceptsPerTurn` on each host. */
+/**
+ * Accepts the clients that have connected already. Each turn accepts up to `acceptsPerTurn` on each
+ * host, so this takes turns until one accepts none.
+ */
 async function acceptWaiting(servers: readonly Server[]): Promise<void> {
   let accepted = 0
   const count = () => accepted++

@@ -40,8 +40,8 @@ export async function signOutOfConsole(deps: ConsoleDependencies, page: PageRequ
 }
 
 /**
- * The session at the sign-in pages, which would sign the next user of the browser in with one click. Found by its
- * cookie, since the session of the console may have expired.
+ * Ends the session at the sign-in pages. Otherwise the next user of the browser could sign in with
+ * one click. It is found by its cookie, since the session of the console may have expired.
  */
 async function forgetSignInSession(
   { store, states, authUrl }: ConsoleDependencies,
