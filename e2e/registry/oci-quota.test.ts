@@ -203,6 +203,27 @@ onEachStore('limits on content', (engine) => {
     await counted()
   })
 
+  test('stop counting what was reserved for many uploads of a killed server, until there is room', async () => {
+    const id = (await client.begin(`${name}/web`)).split('/').at(-1) ?? ''
+    const [row] = await platform.store.query(sql`select repo from uploads where id = ${id}`)
+    const repo = row?.[0] as string
+    const ids = Array.from({ length: 250 }, (_, index) => `upload-${String(index).padStart(3, '0')}`)
+    // Only the last one has reserved much, and uploads are released by their ids.
+    const free = 3 * mebibyte - (await counted()) - (ids.length - 1)
+    await platform.store.write(function* () {
+      for (const each of ids)
+        yield sql`insert into uploads (id, repo, identity, size, state, create_time, update_time, lease, lease_until,
+          reserved) select ${each}, repo, identity, size, state, create_time, update_time, 'x', 1,
+          cast(${each === ids.at(-1) ? free : 1} as bigint) from uploads where id = ${id}`
+      yield* countContent(collectionAccess, repo, free + ids.length - 1)
+    })
+    assert.equal((await post('web', newContent(mebibyte))).status, 201)
+    await platform.store.write(function* () {
+      yield sql`delete from uploads`
+    })
+    await counted()
+  })
+
   test('refuse a body whose declared length exceeds them, and otherwise reserve at most 64 MiB of it at a time', async () => {
     await setLimit(100)
     const announce = async (mebibytes: number) => {

@@ -27,20 +27,23 @@ export function* releaseReserved(access: WriteAccess, now: number, condition: Sq
   return rows.length
 }
 
-/** Like `requireContentRoom`, but before it refuses, it calls `releaseReserved` for the organization and tries again. */
+/**
+ * Like `requireContentRoom`, but while there is no room, it calls `releaseReserved` for the
+ * organization and tries again. The number of uploads of an organization is limited.
+ */
 export function* requireRoomOrRelease(
   access: WriteAccess,
   repo: string,
   bytes: number,
   now: number,
 ): Work<number | undefined> {
-  try {
-    return yield* requireContentRoom(access, repo, bytes)
-  } catch (error) {
-    if (!isQuotaExceeded(error)) throw error
-    const organization = repo.split('/', 1)[0] ?? ''
-    const condition = sql`repo > ${`${organization}/`} and repo < ${`${organization}0`}`
-    if ((yield* releaseReserved(access, now, condition)) === 0) throw error
-    return yield* requireContentRoom(access, repo, bytes)
+  const organization = repo.split('/', 1)[0] ?? ''
+  const condition = sql`repo > ${`${organization}/`} and repo < ${`${organization}0`}`
+  for (;;) {
+    try {
+      return yield* requireContentRoom(access, repo, bytes)
+    } catch (error) {
+      if (!isQuotaExceeded(error) || (yield* releaseReserved(access, now, condition)) === 0) throw error
+    }
   }
 }

@@ -68,11 +68,11 @@ export async function returnFromOrganization(
     const isKnown = await findPerson(uid)
     if (!isKnown && parameterOf(interaction, 'skip_registration') === 'true')
       return await refuseSignIn(deps, request, notRegistered, 'there is no account, and none may be created')
-    return await finishSignIn(deps, request, interaction, 'fed', function* () {
+    let ignoredCount = 0
+    const response = await finishSignIn(deps, request, interaction, 'fed', function* () {
       const identity = yield* people.ensureSignedIn(provided)
       yield* people.grantDefaultRole(provider, identity)
-      const count = yield* people.replaceGroups(provider, identity, claimed.groups)
-      if (count > 0) deps.onIgnoredGroups({ provider, count })
+      ignoredCount = yield* people.replaceGroups(provider, identity, claimed.groups)
       return { identity, email: person.email, provider }
     }).catch((error: unknown) => {
       const event: PageEvent = {
@@ -85,6 +85,8 @@ export async function returnFromOrganization(
       if (error instanceof StatusError) deps.pageLog.addRefused(request, { ...event, code: error.code })
       throw error
     })
+    if (ignoredCount > 0) deps.onIgnoredGroups({ provider, count: ignoredCount })
+    return response
   } catch (error) {
     const reason = error instanceof Error ? String(error.cause ?? error.message) : ''
     deps.onSignInResult({ by: 'fed', address: request.address, reason })
