@@ -80,9 +80,10 @@ function* existingAmong(people: readonly string[]): Work<string[]> {
 }
 
 /**
- * Suspends a person who was created in this transaction, if a provider has deactivated them already: when it did, there
- * was nobody to block. They have signed in through another provider with the same issuer. On PostgreSQL, the lock waits
- * for a change of the user, and a later change finds the person.
+ * Suspends a person who was created in this transaction, if a provider has deactivated them
+ * already: when it did, there was nobody to block. They have signed in through another provider
+ * with the same issuer. On PostgreSQL, the lock waits for a concurrent change of the user to end,
+ * and a later change finds the person.
  */
 export function* suspendNewPerson(identity: string, { issuer, subject }: Person, now: number): Work<void> {
   const externalIds = [subject, subject.replace(/^oid:/, '')]

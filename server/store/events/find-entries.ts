@@ -130,7 +130,10 @@ function* chainLength(roots: readonly string[]): Work<number> {
   return row?.[0] as number
 }
 
-/** In whole organizations without filters, a page reads only its own rows; otherwise it may have to read all rows. */
+/**
+ * In whole organizations without filters, a page reads only its own rows and the skipped ones;
+ * otherwise it may have to read all rows.
+ */
 function* requireCheap({ roots, filters, skip, maxRows }: EntryQuery): Work<void> {
   if (maxRows === undefined) return
   const scanned = filters.length > 0 ? roots : roots.filter(({ condition }) => condition)

@@ -65,8 +65,9 @@ const levelValues = (
 ]
 
 /**
- * The values are the parent, if there is one, the name of the group, and those of each level. The number of levels is a
- * power of two, so there are few different statements. The order of the joins is that in which indexes are used.
+ * The values are the parent, if there is one, the name of the group, and those of each level. The
+ * number of levels is a power of two, so there are few different statements. With `cross join`,
+ * SQLite keeps this order of the joins, in which it can use the indexes.
  */
 function selectOldestPublic(values: Placeholders<(string | null)[]>, isOrganization: boolean): Sql {
   const [parent, name, ...levels] = (isOrganization ? [undefined, ...values] : values) as [
