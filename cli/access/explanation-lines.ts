@@ -37,8 +37,7 @@ export function explanationLines(
 ): string[] {
   return [
     headline(answer, question, screen),
-    '',
-    ...pathLines(answer, isWide, screen),
+    ...afterBlankLine(pathLines(answer, isWide, screen)),
     ...paragraph(stateLines(answer, screen)),
     ...paragraph(limitLines(answer)),
     ...paragraph(remedyLines(answer)),
@@ -49,7 +48,9 @@ export function explanationLines(
 const hiddenNote =
   'Some role bindings, or identities that could grant access, are hidden, because you may not list role bindings or identities in their groups.'
 
-const paragraph = (lines: string[]): string[] => (lines.length === 0 ? [] : ['', ...lines.map(singleLine)])
+const afterBlankLine = (lines: string[]): string[] => (lines.length === 0 ? [] : ['', ...lines])
+
+const paragraph = (lines: string[]): string[] => afterBlankLine(lines.map(singleLine))
 
 function headline({ allowed, expireTime }: Explanation, { who, action, resource }: Question, screen: Screen) {
   const subject = who ?? 'you'

@@ -5,6 +5,7 @@ import { AuditEntriesService } from '@stemma/api/gen/platform/audit/v2beta1/audi
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
+import { findEntries } from '../../server/store/events/find-entries.ts'
 import type { ExampleContext } from '../contract/examples.ts'
 import { examples, make, violations } from '../contract/examples.ts'
 
@@ -108,6 +109,23 @@ examples('the audit log', {
       assert.equal(skipped[0]?.uid, all[2]?.uid)
     }
     assert.deepEqual(violations(await fail(listAuditEntries, { orderBy: 'name' })), ['orderBy'])
+  },
+
+  async 'counts the skipped entries of each organization as work'(context) {
+    const { succeed, owner, platform } = context
+    await changeGroups(context)
+    await succeed(listAuditEntries, {}) // waits until the events are sealed
+    const { organization } = await platform.addOrganization('elsewhere')
+    const find = async (roots: string[], skip: number) =>
+      platform.store.read(() =>
+        findEntries({
+          ...{ filters: [], descending: false, after: undefined, skip, size: 1, maxRows: 5000 },
+          roots: roots.map((root) => ({ root, condition: undefined })),
+        }),
+      )
+    assert.equal((await find([owner.organization, organization], 1)).events.length, 1)
+    assert.deepEqual(await find([organization], 3000), { events: [], next: undefined })
+    await assert.rejects(find([owner.organization, organization], 3000), { kind: 'expensive' })
   },
 
   async 'is for owners, each in their own organization and groups'(context) {

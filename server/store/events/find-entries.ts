@@ -31,43 +31,42 @@ export type EntryPage = { events: SealedEvent[]; next: EntryKey | undefined }
 /** Reads one page. It may have fewer than `size` events if they are large. */
 export function* findEntries(query: EntryQuery): Work<EntryPage> {
   yield* requireCheap(query)
-  const wanted = query.skip + query.size + 1
-  const found: (EntryKey & { bytes: number })[] = []
-  for (const selection of query.roots) found.push(...(yield* readKeys(query, selection, wanted)))
-  const sign = query.descending ? -1 : 1
-  found.sort((a, b) => sign * compareKeys(a, b))
-  const keys = found.slice(query.skip, query.skip + query.size)
+  const found = yield* readKeys(query)
+  const keys = found.slice(0, query.size)
   let bytes = 0
   const cut = keys.findIndex((key, at) => {
     bytes += key.bytes
     return at > 0 && bytes > pageBytes
   })
   const page = cut === -1 ? keys : keys.slice(0, cut)
-  const hasMore = found.length > query.skip + page.length
+  const hasMore = found.length > page.length
   return { events: yield* readEvents(page), next: hasMore ? page.at(-1) : undefined }
 }
 
-const compareKeys = (a: EntryKey, b: EntryKey): number =>
-  a.time - b.time || (a.root < b.root ? -1 : a.root > b.root ? 1 : a.sequence - b.sequence)
-
-function* readKeys(
-  { filters, descending, after }: EntryQuery,
-  { root, condition }: RootSelection,
-  limit: number,
-): Work<(EntryKey & { bytes: number })[]> {
-  const where = join(
-    [...conditionsOf(root, condition), ...filters, ...afterKey(after, root, descending)],
-    ' and ',
+/** Reads the keys of a page, and one more if there are more. Skipped keys stay in the store. */
+function* readKeys(query: EntryQuery): Work<(EntryKey & { bytes: number })[]> {
+  const { roots, descending, skip, size } = query
+  if (roots.length === 0) return []
+  const order = raw(
+    descending ? 'time desc, root desc, sequence desc' : 'time, root, sequence', // as in `afterKey`
   )
-  const order = raw(descending ? 'time desc, sequence desc' : 'time, sequence')
-  const rows = yield sql`select time, sequence, coalesce(length(before), 0) + coalesce(length(after), 0)
-    from events where ${where} order by ${order} limit ${limit}`
-  return (rows as [number, number, number][]).map(([time, sequence, bytes]) => ({
-    time,
-    root,
-    sequence,
-    bytes,
+  const parts = roots.map((selection) => sql`select * from (${keysIn(query, selection)}) part`)
+  const rows = yield sql`select time, root, sequence, bytes from (${join(parts, ' union all ')}) found
+    order by ${order} limit ${size + 1} offset ${skip}`
+  return (rows as [number, string, number, number][]).map(([time, root, sequence, bytes]) => ({
+    ...{ time, root, sequence, bytes },
   }))
+}
+
+/** The keys of one organization that can be in the page or before it. */
+function keysIn(
+  { filters, descending, after, skip, size }: EntryQuery,
+  { root, condition }: RootSelection,
+): Sql {
+  const conditions = [...conditionsOf(root, condition), ...filters, ...afterKey(after, root, descending)]
+  const order = raw(descending ? 'time desc, sequence desc' : 'time, sequence')
+  return sql`select time, root, sequence, coalesce(length(before), 0) + coalesce(length(after), 0) as bytes
+    from events where ${join(conditions, ' and ')} order by ${order} limit ${skip + size + 1}`
 }
 
 const conditionsOf = (root: string, condition: Sql | undefined): Sql[] => [
@@ -131,12 +130,12 @@ function* chainLength(roots: readonly string[]): Work<number> {
 }
 
 /**
- * In whole organizations without filters, a page reads only its own rows and the skipped ones;
- * otherwise it may have to read all rows.
+ * In whole organizations without filters, a page reads only its own rows and the skipped ones of
+ * each; otherwise it may have to read all rows.
  */
 function* requireCheap({ roots, filters, skip, maxRows }: EntryQuery): Work<void> {
   if (maxRows === undefined) return
   const scanned = filters.length > 0 ? roots : roots.filter(({ condition }) => condition)
   const rows = yield* chainLength(scanned.map(({ root }) => root))
-  if (rows + skip > maxRows) throw new StoreError('expensive')
+  if (rows + skip * roots.length > maxRows) throw new StoreError('expensive')
 }
