@@ -31,7 +31,11 @@ export const accessToken = cachedTokenSource(async () => {
     signInReason.value = 'ended'
     throw new SessionEnded()
   }
-  if (person.value && person.value.uid !== signedIn.uid) location.reload()
+  if (person.value && person.value.uid !== signedIn.uid) {
+    location.reload()
+    // The script runs on until the page is gone. Calls of the previous person must not get this token.
+    return new Promise<never>(() => {})
+  }
   person.value = signedIn
   return { token, expiry: Date.now() + expiresInSeconds * 1000 }
 })

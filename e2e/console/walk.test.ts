@@ -13,7 +13,7 @@ import { keyboardOf } from './keyboard.ts'
 import { addManyGroups } from './many-groups.ts'
 import { watchProblems } from './problems.ts'
 import type { Stage } from './stage.ts'
-import { openStage, ownerEmail } from './stage.ts'
+import { openStage, ownerEmail, signInContext } from './stage.ts'
 
 onEachStore('in the console', (engine) => {
   if (noChromium) {
@@ -268,6 +268,47 @@ onEachStore('in the console', (engine) => {
     await item(leaverPage, 'typed before').waitFor()
     assert.equal(leaverPage.url(), groups)
     await leaverPage.context().close()
+    stage.problems.splice(0)
+  })
+
+  test('a change of one person is never made as another who signs in', async () => {
+    const [first, second] = ['first@example.com', 'second@example.com'] as const
+    const people = [
+      await addAccount(stage.platform, first),
+      await addAccount(stage.platform, second),
+    ] as const
+    for (const person of people) await stage.platform.bind(person, 'owner', stage.organization)
+    const shared = await stage.openPage(people[0])
+    let sent = 0
+    const createUrl = stage.at(`/iam/v2beta1/groups/${stage.organization}`)
+    shared.on('request', (request) => {
+      if (request.method() === 'POST' && request.url() === createUrl) sent++
+    })
+    const createGroup = async () => {
+      await signInContext(stage.platform, shared.context(), people[0])
+      await shared.goto(`${groups}?dialog=create`)
+      await shared.getByLabel('Name', { exact: true }).fill('of the first person')
+      await stage.platform.store.write(() => signOutEverywhere(people[0], Date.now()))
+    }
+    const expectNotCreated = async () => {
+      await shared.getByRole('button', { name: `Account of ${second}` }).waitFor()
+      assert.equal(sent, 1)
+      sent = 0
+      assert.equal(await item(shared, 'of the first person').count(), 0)
+    }
+
+    await createGroup()
+    await shared.keyboard.press('Enter')
+    const ended = shared.getByRole('dialog', { name: 'Your session has ended' })
+    await signInAgain(shared, second, () => ended.getByRole('button', { name: 'Sign in' }).click())
+    await expectNotCreated()
+
+    // The other person has signed in in another tab, before the server refuses the token of the first one.
+    await createGroup()
+    await signInContext(stage.platform, shared.context(), people[1])
+    await shared.keyboard.press('Enter')
+    await expectNotCreated()
+    await shared.context().close()
     stage.problems.splice(0)
   })
 
