@@ -26,12 +26,17 @@ describe('an import of advisories', () => {
     await put('many/deep/d.json', osv(4))
     await put('many/e.json', osv(5, { affected: [{ package: { ecosystem: 'npm', name: 7 } }] }))
     await put('many/f.json', osv(6, { affected: [] }))
+    await put(
+      'many/g.json',
+      JSON.stringify(osv(7)).replace(/}$/, `,"a":${'['.repeat(9e4)}${']'.repeat(9e4)}}`),
+    )
     await put('many/readme.txt', 'no record')
     const { warnings, ...summary } = await runImport(join(folder, 'many'), await addOwner())
-    assert.deepEqual([summary.records, summary.new, summary.broken, summary.empty], [6, 2, 3, 1])
+    assert.deepEqual([summary.records, summary.new, summary.broken, summary.empty], [7, 2, 4, 1])
     assert.match(warnings[0] ?? '', /b\.json: .*JSON.*(?:position|column)/)
     assert.match(warnings[1] ?? '', /c\.json: /)
     assert.match(warnings[2] ?? '', /e\.json: .*affected\[0\]\.package\.name/)
+    assert.match(warnings[3] ?? '', /g\.json: .*at most 30 levels/)
   })
 
   test('reads security databases and OpenVEX documents', async () => {

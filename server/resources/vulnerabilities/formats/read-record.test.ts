@@ -35,6 +35,20 @@ describe('readRecord', () => {
       )
   })
 
+  test('rejects a record that is nested too deeply, in any field', () => {
+    const lists = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
+    for (const name of ['ghsa', 'openvex', 'secdb']) {
+      const record = sample(name)
+      // The record itself is a level.
+      assert.equal(read({ ...record, x_extra: lists(29) }).length, read(record).length)
+      for (const levels of [30, 100_000])
+        assert.throws(
+          () => read({ ...record, x_extra: lists(levels) }),
+          (error) => error instanceof RecordError && /at most 30 levels/.test(error.message),
+        )
+    }
+  })
+
   test('reads a record with a random change, or throws a RecordError', () => {
     const paths = (value: unknown): (string | number)[][] =>
       typeof value === 'object' && value !== null
