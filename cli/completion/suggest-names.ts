@@ -27,7 +27,7 @@ export async function suggestNames(
     const namedResource = namedResourceFor(resource)
     return namedResource === 'groups'
       ? await groupPaths(connection, word)
-      : await nameCandidates(connection, namedResource)
+      : await nameCandidates(connection, namedResource, word)
   } catch {
     return []
   }
@@ -39,8 +39,9 @@ export async function suggestNames(
  */
 async function groupPaths(connection: Connection, word: string): Promise<Candidate[]> {
   const prefix = word.slice(0, word.lastIndexOf('/') + 1)
-  const groups = (await groupsBelow(connection, prefix)).filter(({ name }) =>
-    `${prefix}${name}`.startsWith(word),
+  const start = word.slice(prefix.length)
+  const groups = (await groupsBelow(connection, prefix, start)).filter(({ name }) =>
+    String(name).startsWith(start),
   )
   const [only, ...others] = groups
   if (!only || others.length > 0) return candidatesOf(groups, prefix)
@@ -49,25 +50,38 @@ async function groupPaths(connection: Connection, word: string): Promise<Candida
 }
 
 /**
- * The children of the group whose path is already typed. If none is typed: the organizations, or
- * all groups if the caller sees no organization.
+ * The children, with `start` in their names, of the group whose path is already typed. If none is typed: the
+ * organizations, or all groups if the caller sees no organization.
  */
-async function groupsBelow(connection: Connection, prefix: string): Promise<JsonObject[]> {
-  if (prefix === '') {
-    const organizations = await listRows(connection, 'groups', { uidp: { inRoot: true } })
-    return organizations.length > 0 ? organizations : listRows(connection, 'groups', {})
+async function groupsBelow(connection: Connection, prefix: string, start: string): Promise<JsonObject[]> {
+  const byName = nameContains('groups', start)
+  if (prefix !== '') {
+    const [parent] = await findGroups(connection, prefix.slice(0, -1))
+    return parent ? childrenOf(connection, parent.uid, byName) : []
   }
-  const [parent] = await findGroups(connection, prefix.slice(0, -1))
-  return parent ? childrenOf(connection, parent.uid) : []
+  const organizations = await listRows(connection, 'groups', { uidp: { inRoot: true }, ...byName })
+  if (organizations.length > 0) return organizations
+  const others = await listRows(connection, 'groups', { uidp: { inRoot: true }, pageSize: 1 })
+  return others.length > 0 ? [] : listRows(connection, 'groups', byName)
 }
 
-const childrenOf = (connection: Connection, uid: JsonValue | undefined) =>
-  listRows(connection, 'groups', { uidp: { childrenOf: uid ?? '' } })
+const childrenOf = (connection: Connection, uid: JsonValue | undefined, filter: JsonObject = {}) =>
+  listRows(connection, 'groups', { uidp: { childrenOf: uid ?? '' }, ...filter })
 
-async function nameCandidates(connection: Connection, resource: string): Promise<Candidate[]> {
-  const rows = await listRows(connection, resource, {})
-  if (!isNamed(resource)) return rows.map(({ uid }) => ({ word: String(uid) }))
+async function nameCandidates(connection: Connection, resource: string, word: string): Promise<Candidate[]> {
+  if (!isNamed(resource)) {
+    const rows = await listRows(connection, resource, {})
+    return rows.map(({ uid }) => ({ word: String(uid) }))
+  }
+  const rows = await listRows(connection, resource, nameContains(resource, word))
   return candidatesOf(rows, '', camel(nameFieldOf(resource)))
+}
+
+/** A filter by a part of the name, so that names after the first page are found. Empty if the list cannot filter. */
+function nameContains(resource: string, text: string): JsonObject {
+  const { fields } = commandOf(resource, 'list').method.desc.input
+  const hasFilter = fields.some(({ jsonName }) => jsonName === 'nameContains')
+  return hasFilter && text !== '' ? { nameContains: text } : {}
 }
 
 async function listRows(connection: Connection, resource: string, filter: JsonObject): Promise<JsonObject[]> {

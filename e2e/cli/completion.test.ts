@@ -6,6 +6,12 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { groups } from '../../server/resources/iam/groups/table.ts'
+import { identities } from '../../server/resources/iam/identities/table.ts'
+import { createMany } from '../../server/testing/create-many.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import type { Client } from './client.ts'
@@ -94,6 +100,36 @@ describe('completion', () => {
     assert.deepEqual(await complete('role-bindings', 'create', '--role', 'view'), [
       'viewer\tViewer Role (built-in)',
     ])
+  })
+
+  test('finds names that are not on the first page of a list', async () => {
+    const { token, organization } = await platform.addOrganization('crowd')
+    const now = Date.now()
+    const uidOf = (index: number) => `${organization}/${String(index).padStart(16, '0')}`
+    const teams = Array.from(
+      { length: 300 },
+      (_, index) => [create(GroupSchema, { name: `team-${index}` }), { uid: uidOf(index), now }] as const,
+    )
+    const robots = Array.from(
+      { length: 300 },
+      (_, index) =>
+        [
+          create(IdentitySchema, { name: `robot-${index}`, description: 'Robot' }),
+          { uid: uidOf(1000 + index), now },
+        ] as const,
+    )
+    await platform.store.write(function* () {
+      yield* createMany(groups, teams)
+      yield* createMany(identities, robots)
+    })
+    const completeInCrowd = async (...words: string[]) => {
+      const own = { ...env(), STEMMA_TOKEN: token }
+      return (await client.run(['__complete', '--', ...words], '', own)).stdout
+    }
+    assert.equal(await completeInCrowd('groups', 'get', 'crowd/team-299'), 'crowd/team-299\n')
+    assert.equal(await completeInCrowd('groups', 'get', 'crowd/eam-299'), '')
+    assert.equal(await completeInCrowd('groups', 'get', 'team-299'), '')
+    assert.equal(await completeInCrowd('identities', 'get', 'robot-299'), 'robot-299\tRobot\n')
   })
 
   test('completes names from the server that a flag selects', async () => {
