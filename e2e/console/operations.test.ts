@@ -7,7 +7,7 @@ import { verifyOrganization } from '@stemma/server/commands/verify.ts'
 import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
 import { deliveryAccess } from '@stemma/server/policy/system-access.ts'
 import { disableSubscription } from '@stemma/server/resources/events/subscriptions/after-delivery.ts'
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { until } from '../server/stemmad.ts'
 import { noChromium } from '../sign-in/chromium.ts'
 import { addAccount } from '../sign-in/sign-in.ts'
@@ -61,6 +61,33 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     await page.getByRole('button', { name: 'Export JSON lines' }).click()
     const lines = (await readFile(await (await download).path(), 'utf8')).trim().split('\n')
     assert.ok(lines.some((line) => JSON.parse(line).resource?.name === 'platform'))
+    noProblems()
+  })
+
+  test('an export that is too long for the browser names the command that exports the same', async () => {
+    const tooMany = (route: Route) =>
+      route.fulfill({ contentType: 'application/jsonl', body: '{}\n'.repeat(100_001) })
+    const exportFrom = async (path: string, start: (page: Page) => Promise<void>, command: string) => {
+      const page = await stage.openPage()
+      await page.route(/:(?:export|osv)/, tooMany)
+      await page.goto(stage.at(path))
+      await start(page)
+      await page.getByText(`Only the first 100000 were exported; ${command} has no limit`).waitFor()
+      await page.context().close()
+    }
+    const click = (name: string) => (page: Page) => page.getByRole('button', { name }).click()
+    const activity = `${paths.activity(team)}?action=created&outcome=failure`
+    const auditExport = `stemma audit export ${team} --action created --outcome failure`
+    await exportFrom(activity, click('Export JSON lines'), auditExport)
+    await exportFrom(activity, click('Export ECS'), `${auditExport} --format ecs`)
+    await exportFrom(
+      `${paths.advisories(team)}?search=open%20ssl&status=EVENT_TYPE_FILTER_FIXED`,
+      async (page) => {
+        await page.getByRole('button', { name: 'Export these advisories' }).click()
+        await page.getByRole('menuitem', { name: /^OSV/ }).click()
+      },
+      `stemma advisories export-osv --descendants-of ${team} --query 'open ssl' --latest-event-type fixed`,
+    )
     noProblems()
   })
 

@@ -40,9 +40,9 @@ export function filterOf(place: Place) {
   }
 }
 
-function commandFor(place: Place): string {
+function commandFor(place: Place, verb: 'list' | 'export'): string {
   const { uidp, outcome, startTime, endTime, ...others } = filterOf(place)
-  return commandOf(`stemma audit list ${uidp.descendantsOf}`, {
+  return commandOf(`stemma audit ${verb} ${uidp.descendantsOf}`, {
     ...{ ...others, outcome: outcome && 'failure', since: startTime, until: endTime },
   })
 }
@@ -92,6 +92,7 @@ export const load = (place: Place) => [readEntries(place)]
 export default function Activity({ place }: PageProps) {
   const { entries = [], nextPageToken, totalCount } = useData(readEntries(place))
   const isFiltered = filterNames.some((name) => place.query.get(name))
+  const exportCommand = commandFor(place, 'export')
   return (
     <>
       <PageHeader
@@ -99,8 +100,17 @@ export default function Activity({ place }: PageProps) {
         about="Every change, sign-in, token and refused write in this group and below. Entries are chained by hashes, so none can be removed unnoticed."
         actions={
           <>
-            <Button onClick={() => void exportEntries(filterOf(place))}>Export JSON lines</Button>
-            <Button onClick={() => void exportEntries({ ...filterOf(place), format: 'AUDIT_FORMAT_ECS' })}>
+            <Button onClick={() => void exportEntries(filterOf(place), exportCommand)}>
+              Export JSON lines
+            </Button>
+            <Button
+              onClick={() =>
+                void exportEntries(
+                  { ...filterOf(place), format: 'AUDIT_FORMAT_ECS' },
+                  `${exportCommand} --format ecs`,
+                )
+              }
+            >
               Export ECS
             </Button>
           </>
@@ -145,7 +155,7 @@ export default function Activity({ place }: PageProps) {
         shown={entries.length}
         time={hoursOf(place) > 0 ? timeOf(place) : undefined}
       />
-      <PageCommands stemma={commandFor(place)} curl={{ path: pathFor(place) }} />
+      <PageCommands stemma={commandFor(place, 'list')} curl={{ path: pathFor(place) }} />
     </>
   )
 }

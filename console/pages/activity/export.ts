@@ -4,7 +4,8 @@ import type { ExportAuditEntriesRequestJson } from '@stemma/api/json/platform/au
 import { api } from '../../api/api.ts'
 import { exportLines } from '../../api/export-lines.ts'
 
-export const exportEntries = (filter: DeepPartial<ExportAuditEntriesRequestJson>): Promise<void> =>
-  exportLines(api.auditEntries.exportAuditEntries(filter), {
-    ...{ name: 'audit.jsonl', unlimitedCommand: 'stemma audit export' },
-  })
+export const exportEntries = (
+  filter: DeepPartial<ExportAuditEntriesRequestJson>,
+  unlimitedCommand: string,
+): Promise<void> =>
+  exportLines(api.auditEntries.exportAuditEntries(filter), { name: 'audit.jsonl', unlimitedCommand })

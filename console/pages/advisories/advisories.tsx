@@ -26,6 +26,13 @@ const filterOf = ({ query, group }: Place) => {
   }
 }
 
+function commandFor(place: Place, verb: 'list' | 'export-osv' | 'export-openvex'): string {
+  const { uidp, query, latestEventType } = filterOf(place)
+  return commandOf(`stemma advisories ${verb}`, {
+    ...{ ...uidp, query, latestEventType: enumWord('EVENT_TYPE_FILTER_', latestEventType) },
+  })
+}
+
 const readAdvisories = (place: Place) =>
   read(api.advisories.listAdvisories, {
     ...{ ...filterOf(place), orderBy: 'update_time desc', ...pageOf(place) },
@@ -106,10 +113,7 @@ export default function Advisories({ place }: PageProps) {
       )}
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={advisories.length} />
       <PageCommands
-        stemma={commandOf('stemma advisories list', {
-          ...{ descendantsOf: place.group, query: search },
-          latestEventType: enumWord('EVENT_TYPE_FILTER_', latestEventType),
-        })}
+        stemma={commandFor(place, 'list')}
         curl={{
           path: pathOf('/vulnerabilities/v2beta1/advisories', {
             ...{ 'uidp.descendantsOf': place.group, query: search, latestEventType },
@@ -122,10 +126,10 @@ export default function Advisories({ place }: PageProps) {
 
 const exportOsv = (place: Place) =>
   void exportLines(api.advisories.exportAdvisoriesOsv(filterOf(place)), {
-    ...{ name: 'advisories.osv.jsonl', unlimitedCommand: 'stemma advisories export-osv' },
+    ...{ name: 'advisories.osv.jsonl', unlimitedCommand: commandFor(place, 'export-osv') },
   })
 
 const exportOpenVex = (place: Place) =>
   void exportLines(api.advisories.exportAdvisoriesOpenVex(filterOf(place)), {
-    ...{ name: 'advisories.openvex.jsonl', unlimitedCommand: 'stemma advisories export-openvex' },
+    ...{ name: 'advisories.openvex.jsonl', unlimitedCommand: commandFor(place, 'export-openvex') },
   })
