@@ -1,6 +1,8 @@
+import type { AccessEntryJson } from '@stemma/api/json/platform/iam/v2beta1/access'
 import { api } from '../api/api.ts'
 import { violationOf } from '../api/error-text.ts'
-import { read, useData } from '../api/read.ts'
+import type { Read } from '../api/read.ts'
+import { useData } from '../api/read.ts'
 import { useWrite } from '../api/write.ts'
 import { paths } from '../paths.ts'
 import { Link } from '../router/link.tsx'
@@ -17,14 +19,31 @@ import { Form } from '../ui/form.tsx'
 import { PageHeader } from '../ui/page-header.tsx'
 import { Time } from '../ui/time.tsx'
 
-const reach = read(api.access.listReach, { pageSize: 200 })
+/** An identity can have 1000 role bindings, and roles as a member of external groups. */
+const maxPages = 10
+
+/** All role bindings of the person. */
+const reach: Read<AccessEntryJson[]> = {
+  queryKey: ['access', 'reach of the person'],
+  async queryFn({ signal }) {
+    const all: AccessEntryJson[] = []
+    let pageToken: string | undefined = ''
+    for (let page = 0; page < maxPages && pageToken !== undefined; page++) {
+      const request = { pageSize: 200, pageToken }
+      const { entries = [], nextPageToken } = await api.access.listReach(request, { signal })
+      all.push(...entries)
+      pageToken = nextPageToken || undefined
+    }
+    return all
+  },
+}
 
 export const load = () => [organizations, reach]
 
 /** The organizations of the person, and the groups in other organizations that they have a role in. */
 export default function Home({ place }: PageProps) {
   const { groups = [] } = useData(organizations)
-  const { entries = [] } = useData(reach)
+  const entries = useData(reach)
   const shownUids = new Set(groups.map(({ uid }) => uid))
   const others = new Map(
     entries.flatMap(({ group, role }) =>

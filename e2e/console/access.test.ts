@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { paths } from '@stemma/console/paths.ts'
 import { noChromium } from '../sign-in/chromium.ts'
 import { checkPage, checkShown } from './check-page.ts'
+import { addManyGroups } from './many-groups.ts'
 import type { Stage } from './stage.ts'
 import { openStage, ownerEmail } from './stage.ts'
 
@@ -289,6 +290,30 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     await above.getByRole('link', { name: 'platform' }).waitFor()
     assert.equal(await above.getByRole('link').count(), 1)
     await page.context().close()
+    noProblems()
+  })
+
+  test('all roles of an identity can be reached, however many they are', async () => {
+    const { platform, page } = stage
+    const group = await addManyGroups(stage, 'many', 201)
+    const groupAt = (index: number) => `${group}/${String(index).padStart(16, '0')}`
+    const made = await stage.call('POST', `/iam/v2beta1/identities/${organization}`, {
+      ...{ name: 'busy', claimMatch: { issuer: 'https://issuer.example.com', subject: 'busy' } },
+    })
+    const workload = made.uid as string
+    const { identity: person } = await platform.addUser('busy@example.com')
+    for (let index = 0; index < 201; index++) await platform.bind(person, 'viewer', groupAt(index))
+    for (let index = 0; index < 51; index++) await platform.bind(workload, 'viewer', groupAt(index))
+
+    await page.goto(stage.at(paths.identity(organization, workload)))
+    await page.getByText('51 in total').waitFor()
+    await page.getByRole('button', { name: 'Next', exact: true }).click()
+    await page.getByRole('link', { name: 'many-00050', exact: true }).waitFor()
+
+    const home = await stage.openPage(person)
+    await home.goto(stage.at(paths.home()))
+    await home.getByRole('link', { name: 'many-00200' }).waitFor()
+    await home.context().close()
     noProblems()
   })
 })

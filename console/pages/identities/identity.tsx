@@ -13,7 +13,7 @@ import { dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import { Properties } from '../../ui/properties.tsx'
-import { Table } from '../../ui/table.tsx'
+import { Pager, pageOf, Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
 import { workloadOf } from '../new-identity/workloads.ts'
 import { DeleteIdentity } from './delete.tsx'
@@ -22,8 +22,8 @@ import { recognitionOf } from './recognition.ts'
 import { TokenTester } from './token-tester.tsx'
 
 const readIdentity = ({ uids }: Place) => read(api.identities.getIdentity, { uid: uids.identity ?? '' })
-const readReach = ({ uids, group }: Place) =>
-  read(api.access.listReach, { identity: uids.identity ?? '', group, pageSize: 200 })
+const readReach = (place: Place) =>
+  read(api.access.listReach, { identity: place.uids.identity ?? '', group: place.group, ...pageOf(place) })
 
 /** The group of the identity, which may be below the opened one. For people, who have none, the opened group. */
 const groupIn = ({ uids, group }: Place) => parentOf(uids.identity ?? '') || group
@@ -34,7 +34,7 @@ export const load = (place: Place) => [
 
 export default function Identity({ place }: PageProps) {
   const identity = useData(readIdentity(place))
-  const { entries = [] } = useData(readReach(place))
+  const { entries = [], nextPageToken, totalCount } = useData(readReach(place))
   const denial = useDenial(groupIn(place))
   const workload = workloadOf(identity)
   const denialHere = useDenial(place.group)
@@ -117,6 +117,7 @@ export default function Identity({ place }: PageProps) {
           />
         )}
       </section>
+      <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={entries.length} />
       {(claimMatch || staticKeys) && (
         <section class="panel">
           <h2>Test a token</h2>
