@@ -47,7 +47,7 @@ export const filterFlags: ComposedFlag[] = [
 export const sinceFlag: ComposedFlag = {
   name: 'since',
   placeholder: 'TIME',
-  description: 'Only entries at this time or later, such as 24h or 2026-01-31.',
+  description: 'Only entries at this time or later, such as 24h or 2026-01-31 (UTC).',
 }
 
 export const untilFlag: ComposedFlag = {

@@ -66,6 +66,25 @@ describe('a time', () => {
       assert.throws(() => parseTime(wrong, now, true), UsageError, wrong)
   })
 
+  test('is in UTC unless it has an offset, wherever the command runs', () => {
+    const { TZ } = process.env
+    process.env.TZ = 'America/New_York'
+    try {
+      assert.equal(new Date(now).getHours(), 7)
+      for (const text of [
+        '2026-01-31',
+        '2026-01-31 00:00',
+        '2026-01-31T00:00:00',
+        '2026-01-30T19:00:00-05:00',
+      ])
+        assert.equal(parseTime(text, now, true), '2026-01-31T00:00:00.000Z', text)
+      assert.equal(parseTime('2026-01-31 12:30:15.5', now, true), '2026-01-31T12:30:15.500Z')
+    } finally {
+      if (TZ === undefined) delete process.env.TZ
+      else process.env.TZ = TZ
+    }
+  })
+
   test('is on a day that exists', () => {
     assert.equal(parseTime('2028-02-29', now, true), '2028-02-29T00:00:00.000Z')
     assert.equal(parseTime('2026-02-28T23:30:00-05:00', now, true), '2026-03-01T04:30:00.000Z')

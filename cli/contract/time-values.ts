@@ -22,7 +22,7 @@ function secondsOf(text: string): number {
 
 /**
  * Parses `2026-01-31`, `2026-01-31T12:00:00Z`, `24h ago` or `in 90d`. A duration alone is in the past if `isPast` is set
- * and in the future otherwise.
+ * and in the future otherwise. A time without an offset is in UTC, like the times that commands print.
  */
 export function parseTime(text: string, now: number, isPast: boolean): string {
   const [, future, length, past] = /^(in\s+)?(.*?)(\s+ago)?$/.exec(text.trim()) ?? []
@@ -30,18 +30,20 @@ export function parseTime(text: string, now: number, isPast: boolean): string {
     const sign = future ? 1 : past || isPast ? -1 : 1
     return isoTime(now + sign * secondsOf(length) * 1000, text)
   }
-  const isTime = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?)?$/.test(text)
-  return isoTime(isTime && isOnCalendar(text) ? Date.parse(text) : Number.NaN, text)
+  const [, day = '', clock = '00:00', offset = 'Z'] = time.exec(text) ?? []
+  return isoTime(isOnCalendar(day) ? Date.parse(`${day}T${clock}${offset}`) : Number.NaN, text)
 }
 
-/** Whether the day of a time exists. `Date` reads 31 February as 3 March. */
-const isOnCalendar = (time: string) => new Date(time.slice(0, 10)).getUTCDate() === Number(time.slice(8, 10))
+const time = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:\d\d)?)?$/
+
+/** Whether a day exists. `Date` reads 31 February as 3 March. */
+const isOnCalendar = (day: string) => new Date(day).getUTCDate() === Number(day.slice(8))
 
 function isoTime(milliseconds: number, text: string): string {
   const date = new Date(milliseconds)
   if (Number.isNaN(date.getTime()))
     throw new UsageError(
-      `must be a time such as 2026-01-31, 2026-01-31T12:00:00Z, "24h ago" or "in 90d", not ${JSON.stringify(text)}`,
+      `must be a time such as 2026-01-31 (UTC), 2026-01-31T12:00:00Z, "24h ago" or "in 90d", not ${JSON.stringify(text)}`,
     )
   return date.toISOString()
 }
