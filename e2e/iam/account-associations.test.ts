@@ -4,6 +4,7 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import { AuditEntriesService } from '@stemma/api/gen/platform/audit/v2beta1/audit_entry_pb.ts'
 import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import type { ExampleContext } from '../contract/examples.ts'
 import { examples, make, violations } from '../contract/examples.ts'
 
@@ -12,6 +13,7 @@ const { getAccountAssociation, listAccountAssociations, createAccountAssociation
 const { updateAccountAssociation, deleteAccountAssociation, checkAccountAssociation } =
   AccountAssociationsService.method
 const { createGroup, deleteGroup } = GroupsService.method
+const { createIdentity, deleteIdentity } = IdentitiesService.method
 
 const accounts = {
   amazon: { account: '123456789012' },
@@ -109,6 +111,30 @@ examples('account associations', {
       updateMask: 'google,github',
     })
     assert.deepEqual([cleared.google, cleared.github, cleared.azure], [undefined, undefined, accounts.azure])
+  },
+
+  async 'an update checks only the service bindings that it changes'(stage) {
+    const uid = await makeGroup(stage)
+    const claimMatch = { issuer: 'https://issuer.example.com', subject: 'ingester' }
+    const identity = await make(stage, createIdentity, {
+      parent: uid,
+      identity: { name: 'ingester', claimMatch },
+    })
+    const bindings = { INGESTER: identity, COSIGNED: stage.owner.identity }
+    await associate(stage, uid, { chainguard: { serviceBindings: bindings } })
+    await stage.succeed(deleteIdentity, { uid: identity })
+    const update = (fields: JsonObject) => ({ accountAssociation: { uid, ...fields } })
+    await stage.succeed(updateAccountAssociation, update({ description: 'changed' }))
+    const kept = { ...bindings, OTHER: stage.owner.identity }
+    const changed = await stage.succeed(
+      updateAccountAssociation,
+      update({ chainguard: { serviceBindings: kept } }),
+    )
+    assert.deepEqual(changed.chainguard, { serviceBindings: kept })
+    const wrong = update({ chainguard: { serviceBindings: { ...kept, OTHER: identity } } })
+    assert.deepEqual(violations(await stage.fail(updateAccountAssociation, wrong)), [
+      'chainguard.serviceBindings[OTHER]',
+    ])
   },
 
   async 'a check reports that no cloud is reachable'(stage) {

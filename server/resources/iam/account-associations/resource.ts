@@ -59,7 +59,7 @@ function accountAssociationsMethods(deps: Dependencies) {
         *beforeUpdate({ current, merged, grants }) {
           const isSameNumber = merged.google?.projectNumber === current.google?.projectNumber
           warnings = isSameNumber ? [] : warningsAbout(merged)
-          yield* requireBindableIdentities(grants, call.demand.scope, merged)
+          yield* requireBindableIdentities(grants, call.demand.scope, merged, current)
         },
       })
       return withWarnings(reply, warnings)
@@ -89,13 +89,19 @@ export const accountAssociationsResource = defineResource({
   methods: accountAssociationsMethods,
 })
 
-/** Services act as the identities in `service_bindings`, so the caller must be allowed to bind these identities. */
+/**
+ * Services act as the identities in `service_bindings`, so the caller must be allowed to bind these identities. Entries
+ * of `current` were checked before, and their identities may have been deleted since.
+ */
 function* requireBindableIdentities(
   grants: Grants,
   group: string,
   { chainguard }: AccountAssociation,
+  current?: AccountAssociation,
 ): Work<void> {
-  for (const [service, uid] of Object.entries(chainguard?.serviceBindings ?? {}))
+  const before = new Map(Object.entries(current?.chainguard?.serviceBindings ?? {}))
+  const entries = Object.entries(chainguard?.serviceBindings ?? {})
+  for (const [service, uid] of entries.filter(([name, value]) => before.get(name) !== value))
     yield* requireBindable(grants, group, uid, entryPath('chainguard.service_bindings', service))
 }
 
