@@ -415,7 +415,7 @@ test('any JSON is either read or rejected with a StatusError', () => {
   )
 })
 
-test('reports keys in proto spelling, but not those in camelCase of a field with another JSON name', () => {
+test('reports keys in proto spelling, but neither JSON names nor camelCase spellings', () => {
   const isReported = (text: string, desc: DescMessage) => {
     let reports = 0
     const options = { ...ignoreAll, onProtoName: () => void reports++ }

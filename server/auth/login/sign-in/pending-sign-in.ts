@@ -18,7 +18,7 @@ export type PendingSignIn = {
   newAccount?: NewAccount | undefined
   /** The digest of the stored password hash. Absent for a new account. */
   passwordDigest?: string | undefined
-  /** When the password was typed, in seconds since 1970; later than every sign-out before. See `newSignInTime`. */
+  /** When the password was typed, in seconds since 1970; later than the last sign-out (`newSignInTime`). */
   since: number
   /** The verified address or, for a new account, the address that the person entered. */
   email?: string | undefined
