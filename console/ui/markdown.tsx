@@ -1,174 +1,132 @@
 // Shows Markdown that anyone may have written. It becomes elements; HTML in it is shown as text. Links lead only to
 // https and mailto. Images become links, because the page loads nothing from other origins.
-import type { Token, Tokens } from 'marked'
-import { Lexer } from 'marked'
+import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useMemo } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
+import type { MarkdownNode, MarkdownTree } from './markdown-nodes.ts'
 import { safeUrl } from './safe-url.ts'
 
-/** Larger or deeper texts are shortened: the page would become slow, and the stack is limited. */
-const maxElements = 5000
-const maxDepth = 40
+/**
+ * The parser takes quadratic time for some texts, up to minutes for 64 KB of asterisks, so it runs in a worker that is
+ * stopped after this time, in milliseconds. Most texts take less than 50 ms.
+ */
+const timeLimitMs = 5000
 
+/** Until the text is parsed, and if that fails or takes too long, it is shown unformatted. */
 export function Markdown({ text }: { text: string }) {
-  const tokens = useMemo(() => tokensOf(text), [text])
-  if (!tokens)
+  const parsed = useSignal<(MarkdownTree & { text: string }) | undefined>(undefined)
+  useEffect(
+    () =>
+      parseInWorker(text, (tree) => {
+        parsed.value = { ...tree, text }
+      }),
+    [text, parsed],
+  )
+  const tree = parsed.value?.text === text ? parsed.value : undefined
+  if (!tree)
     return (
       <p class="readme" dir="auto">
         {text}
       </p>
     )
-  const budget = { left: maxElements }
-  const content = blocks(tokens, budget, 0)
   return (
     <div class="markdown">
-      {content}
-      {budget.left < 0 && <p class="quiet">The text is shortened.</p>}
+      {tree.nodes.map(draw)}
+      {tree.isShortened && <p class="quiet">The text is shortened.</p>}
     </div>
   )
 }
 
-/** The lexer calls itself for each level, so a text with thousands of levels exceeds the stack. */
-function tokensOf(text: string): Token[] | undefined {
-  try {
-    return new Lexer({ gfm: true }).lex(text)
-  } catch {
-    return undefined
-  }
-}
-
-type Budget = { left: number }
-
-type Draw = (token: Token, budget: Budget, depth: number, key: number) => ComponentChildren
-
-function drawAll(tokens: readonly Token[], budget: Budget, depth: number, draw: Draw): ComponentChildren[] {
-  if (depth > maxDepth) return ['…']
-  const drawn: ComponentChildren[] = []
-  for (const [at, token] of tokens.entries()) {
-    if (budget.left-- <= 0) break
-    drawn.push(draw(token, budget, depth + 1, at))
-  }
-  return drawn
-}
-
-const blocks = (tokens: readonly Token[] | undefined, budget: Budget, depth: number) =>
-  drawAll(tokens ?? [], budget, depth, block)
-const inlines = (tokens: readonly Token[] | undefined, budget: Budget, depth: number) =>
-  drawAll(tokens ?? [], budget, depth, inline)
-
-/** The page and the section have the first two levels of headings. */
-const headings = ['h3', 'h4', 'h5', 'h6'] as const
-
-function block(token: Token, budget: Budget, depth: number, key: number): ComponentChildren {
-  switch (token.type) {
-    case 'heading': {
-      const Heading = headings[Math.min(token.depth - 1, headings.length - 1)] ?? 'h6'
-      return (
-        <Heading key={key} dir="auto">
-          {inlines(token.tokens, budget, depth)}
-        </Heading>
-      )
+/** Calls `done` if the text could be parsed in time. The returned function stops the worker. */
+function parseInWorker(text: string, done: (tree: MarkdownTree) => void): () => void {
+  let stop = () => {}
+  let isStopped = false
+  const start = async () => {
+    const { workerUrl } = await import('./markdown-worker.ts')
+    if (isStopped) return
+    const worker = startWorker(workerUrl)
+    const timer = setTimeout(() => stop(), timeLimitMs)
+    stop = () => {
+      clearTimeout(timer)
+      worker.terminate()
     }
-    case 'paragraph':
-      return (
-        <p key={key} dir="auto">
-          {inlines(token.tokens, budget, depth)}
-        </p>
-      )
-    case 'code':
+    worker.onmessage = ({ data }: MessageEvent<MarkdownTree>) => {
+      stop()
+      done(data)
+    }
+    worker.onerror = (event) => {
+      event.preventDefault()
+      stop()
+    }
+    worker.postMessage(text)
+  }
+  start().catch(() => undefined)
+  return () => {
+    isStopped = true
+    stop()
+  }
+}
+
+/** Not all browsers have Trusted Types, nor do the type definitions. */
+declare const window: {
+  trustedTypes?: {
+    createPolicy(
+      name: string,
+      rules: { createScriptURL(url: string): string },
+    ): { createScriptURL(url: string): string }
+  }
+}
+
+/** The policy of the page refuses strings as URLs of scripts. */
+const policy = window.trustedTypes?.createPolicy('markdown-worker', { createScriptURL: (url) => url })
+
+const startWorker = (url: string) => new Worker(policy?.createScriptURL(url) ?? url, { type: 'module' })
+
+function draw(node: MarkdownNode, key: number): ComponentChildren {
+  if (typeof node === 'string') return node
+  const { tag: Tag, start, href } = node
+  const content = node.content.map(draw)
+  switch (Tag) {
+    case 'a':
+      return externalLink(href ?? '', content, key)
+    case 'pre':
       return (
         <pre key={key} tabIndex={0} aria-label="Code">
-          <code>{token.text}</code>
+          <code>{content}</code>
         </pre>
       )
-    case 'blockquote':
-      return <blockquote key={key}>{blocks(token.tokens, budget, depth)}</blockquote>
-    case 'list':
-      return list(token as Tokens.List, budget, depth, key)
+    case 'ol':
+      return (
+        <ol key={key} start={start}>
+          {content}
+        </ol>
+      )
     case 'table':
-      return table(token as Tokens.Table, budget, depth, key)
+      return (
+        <div key={key} class="table-scroll" tabIndex={0} role="region" aria-label="Table">
+          <table>
+            <thead>{content.slice(0, 1)}</thead>
+            <tbody>{content.slice(1)}</tbody>
+          </table>
+        </div>
+      )
     case 'hr':
-      return <hr key={key} />
-    case 'space':
-    case 'def':
-      return null
-    case 'html':
-      return isComment(token.text) ? null : <p key={key}>{withoutComments(token.text)}</p>
-    default:
-      return inline(token, budget, depth, key)
-  }
-}
-
-/**
- * A comment without an end is kept. The pattern matches it up to the end of the text, because the
- * search would otherwise take quadratic time.
- */
-const withoutComments = (text: string) =>
-  text.replace(/<!--[\s\S]*?(-->|$)/g, (comment, end: string) => (end === '' ? comment : ''))
-
-const isComment = (text: string) => withoutComments(text).trim() === ''
-
-function list({ ordered, start, items }: Tokens.List, budget: Budget, depth: number, key: number) {
-  const content = drawAll(items, budget, depth, (item, left, level, at) => (
-    <li key={at} dir="auto">
-      {(item as Tokens.ListItem).task && ((item as Tokens.ListItem).checked ? '☑ ' : '☐ ')}
-      {blocks((item as Tokens.ListItem).tokens, left, level)}
-    </li>
-  ))
-  return ordered ? (
-    <ol key={key} start={Number(start) || 1}>
-      {content}
-    </ol>
-  ) : (
-    <ul key={key}>{content}</ul>
-  )
-}
-
-function table({ header, rows }: Tokens.Table, budget: Budget, depth: number, key: number) {
-  const cells = (row: readonly Tokens.TableCell[], Cell: 'th' | 'td') =>
-    row.map(({ tokens }, at) =>
-      budget.left-- > 0 ? (
-        <Cell key={at} dir="auto">
-          {inlines(tokens, budget, depth + 1)}
-        </Cell>
-      ) : null,
-    )
-  return (
-    <div key={key} class="table-scroll" tabIndex={0} role="region" aria-label="Table">
-      <table>
-        <thead>
-          <tr>{cells(header, 'th')}</tr>
-        </thead>
-        <tbody>
-          {rows.map((row, at) => (budget.left-- > 0 ? <tr key={at}>{cells(row, 'td')}</tr> : null))}
-        </tbody>
-      </table>
-    </div>
-  )
-}
-
-function inline(token: Token, budget: Budget, depth: number, key: number): ComponentChildren {
-  switch (token.type) {
-    case 'strong':
-      return <strong key={key}>{inlines(token.tokens, budget, depth)}</strong>
-    case 'em':
-      return <em key={key}>{inlines(token.tokens, budget, depth)}</em>
-    case 'del':
-      return <del key={key}>{inlines(token.tokens, budget, depth)}</del>
-    case 'codespan':
-      return <code key={key}>{token.text}</code>
     case 'br':
-      return <br key={key} />
-    case 'link':
-      return externalLink(token.href, inlines(token.tokens, budget, depth), key)
-    case 'image':
-      return externalLink(token.href, token.text || 'image', key)
-    case 'html':
-      return withoutComments(token.text)
-    case 'text':
-      return token.tokens ? inlines(token.tokens, budget, depth) : decodeCharacterReferences(token.text)
+      return <Tag key={key} />
+    case 'strong':
+    case 'em':
+    case 'del':
+    case 'code':
+    case 'tr':
+    case 'ul':
+    case 'blockquote':
+      return <Tag key={key}>{content}</Tag>
     default:
-      return 'text' in token && typeof token.text === 'string' ? token.text : token.raw
+      return (
+        <Tag key={key} dir="auto">
+          {content}
+        </Tag>
+      )
   }
 }
 
@@ -183,15 +141,3 @@ function externalLink(href: string, content: ComponentChildren, key: number): Co
     content
   )
 }
-
-const characters: Record<string, string> = {
-  ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ', copy: '©', mdash: '—', ndash: '–' },
-}
-
-/** The lexer does not decode character references such as `&lt;`. */
-const decodeCharacterReferences = (text: string) =>
-  text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,6}));/gi, (whole, decimal, hex, name) => {
-    if (name) return characters[name.toLowerCase()] ?? whole
-    const code = decimal ? Number(decimal) : Number.parseInt(hex, 16)
-    return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : whole
-  })

@@ -352,6 +352,31 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
     noProblems()
   })
 
+  test('a readme for which the Markdown parser takes minutes does not block the page', async () => {
+    const page = await stage.openPage()
+    const repo = (
+      await stage.call('POST', `/registry/v2beta1/repos/${organization}`, { name: 'slow-readme' })
+    ).uid as string
+    let content = ''
+    await page.route('**/readme', (route) => route.fulfill({ json: { uid: repo, content } }))
+    await page.clock.install()
+    for (const pattern of ['*', '*a_']) {
+      content = `${pattern.repeat(65_535 / pattern.length)}a`
+      const started = page.waitForEvent('worker')
+      await page.goto(stage.at(paths.repo(organization, repo)))
+      const worker = await started
+      await page.getByText(content).waitFor()
+      await page.getByRole('link', { name: 'Delete repo' }).click()
+      await page.getByRole('dialog').waitFor()
+      const stopped = page.workers().includes(worker) ? worker.waitForEvent('close') : undefined
+      await page.clock.fastForward(5000)
+      await stopped
+      await page.getByText(content).waitFor()
+    }
+    await page.context().close()
+    noProblems()
+  })
+
   test('a pull token shows its login once, and is revoked', async () => {
     const { page } = stage
     await page.goto(stage.at(`${paths.pullTokens(organization)}?dialog=create`))

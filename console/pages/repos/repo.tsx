@@ -11,6 +11,7 @@ import { ButtonLink } from '../../ui/button.tsx'
 import { PageCommands } from '../../ui/code-block.tsx'
 import { Copy, Digest } from '../../ui/copy.tsx'
 import { dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
+import { Markdown } from '../../ui/markdown.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import { Pager, pageOf, Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
@@ -19,7 +20,6 @@ import { DeleteRepo } from './delete.tsx'
 import { EditRepo } from './edit.tsx'
 import { FirstPush } from './first-push.tsx'
 import { useImageName } from './image-name.ts'
-import { Readme } from './readme.tsx'
 import { EditRetention } from './retention.tsx'
 import { retentionTexts } from './retention-text.ts'
 import { sizeText } from './size.ts'
@@ -127,7 +127,7 @@ export default function Repo({ place }: PageProps) {
       {readme?.content && (
         <section class="panel">
           <h2>Readme</h2>
-          <Readme text={readme.content} />
+          <Markdown text={readme.content} />
         </section>
       )}
       <PageCommands
