@@ -22,12 +22,12 @@ const maxHrefLength = 2000
 /** Throws if the text has thousands of levels: the lexer calls itself for each level, which exceeds the stack. */
 export function parseMarkdown(text: string): MarkdownTree {
   const budget = { left: maxElements }
-  const nodes = blocks(new Lexer({ gfm: true }).lex(text), { budget, depth: 0 })
+  const nodes = blocks(new Lexer({ gfm: true }).lex(text), { budget, depth: 0, isInLink: false })
   return { nodes, isShortened: budget.left < 0 }
 }
 
 /** `budget` is shared by the whole text. */
-type Context = { budget: { left: number }; depth: number }
+type Context = { budget: { left: number }; depth: number; isInLink: boolean }
 
 type Convert<T> = (token: T, context: Context) => MarkdownNode[]
 
@@ -91,10 +91,10 @@ const withoutComments = (text: string) =>
 const isComment = (text: string) => withoutComments(text).trim() === ''
 
 function list({ ordered, start, items }: Tokens.List, context: Context): MarkdownElement {
-  const content = convertAll(items, context, ({ task, checked, tokens }, inside) => [
-    { tag: 'li', content: [...(task ? [checked ? '☑ ' : '☐ '] : []), ...blocks(tokens, inside)] },
+  const content = convertAll(items, context, ({ tokens }, inside) => [
+    { tag: 'li', content: blocks(tokens, inside) },
   ])
-  return ordered ? { tag: 'ol', start: Number(start) || 1, content } : { tag: 'ul', content }
+  return ordered ? { tag: 'ol', start: Number(start), content } : { tag: 'ul', content }
 }
 
 function table({ header, rows }: Tokens.Table, context: Context): MarkdownElement {
@@ -124,10 +124,12 @@ function inline(token: Token, context: Context): MarkdownNode[] {
       return [{ tag: 'code', content: [token.text] }]
     case 'br':
       return [{ tag: 'br', content: [] }]
+    case 'checkbox':
+      return [token.checked ? '☑ ' : '☐ ']
     case 'link':
-      return link(token.href, inlines(token.tokens, context))
+      return link(token.href, inlines(token.tokens, { ...context, isInLink: true }))
     case 'image':
-      return link(token.href, [token.text || 'image'])
+      return context.isInLink ? [token.text || 'image'] : link(token.href, [token.text || 'image'])
     case 'html':
       return [withoutComments(token.text)]
     case 'text':

@@ -322,7 +322,20 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
       '_blank',
     ])
     assert.equal(await page.locator('.markdown :is(img, b, script, iframe)').count(), 0)
+    assert.equal(await page.locator('.markdown li').first().innerText(), '☑ done')
     await checkShown(page, 'a readme')
+
+    await show(
+      [
+        ...['0. first', '1. second', '', '- [ ] open', '', '- [x] done', ''],
+        '[![badge](https://example.com/badge.svg) ![](https://example.com/b.svg)](https://example.com/build)',
+      ].join('\n'),
+    )
+    const badge = page.getByRole('link', { name: 'badge image' })
+    assert.equal(await badge.getAttribute('href'), 'https://example.com/build')
+    assert.equal(await links.count(), 1)
+    assert.equal(await page.locator('.markdown ol').getAttribute('start'), '0')
+    assert.deepEqual(await page.locator('.markdown ul > li').allInnerTexts(), ['☐ open', '☑ done'])
 
     await show('<!-- a --> visible text <!-- b -->\n\nseen <!-- hidden --> as well\n\n<!-- hidden\n\ntoo -->')
     await page.locator('.markdown').getByText('visible text', { exact: true }).waitFor()
