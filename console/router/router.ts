@@ -33,10 +33,16 @@ let options: RouterOptions = { routes: [], load: () => [] }
 export function startRouter(chosen: RouterOptions): void {
   options = chosen
   history.scrollRestoration = 'manual'
-  addEventListener('popstate', () => void show())
+  addEventListener('popstate', () => {
+    isAsLoaded = false
+    void show()
+  })
   addEventListener('click', followLink)
   void show()
 }
+
+/** Whether the person has opened nothing since the document was loaded. Another site may have chosen its URL. */
+export let isAsLoaded = true
 
 /**
  * `state` is stored in the new history entry. Default: the state of the current entry, if the new
@@ -46,6 +52,7 @@ type Navigation = { replace?: boolean; state?: unknown }
 
 /** Resolves when the page is drawn, or when another page was opened before it was loaded. */
 export function navigate(path: string, { replace = false, state }: Navigation = {}): Promise<void> {
+  isAsLoaded = false
   const at = hrefOf(path)
   state ??= isSamePageOfList(at) ? history.state : null
   if (replace) history.replaceState(state, '', at)

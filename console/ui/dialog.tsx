@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import type { Place } from '../router/route.ts'
-import { navigate, withQuery } from '../router/router.ts'
+import { isAsLoaded, navigate, withQuery } from '../router/router.ts'
 import { IconButton } from './button.tsx'
 
 /**
@@ -27,7 +27,8 @@ export function Dialog({ place, title, isWide, children }: DialogProps) {
     const opener = document.activeElement as HTMLElement | null
     const element = dialog.current
     element?.showModal()
-    const stopWaiting = element ? focusFirstField(element) : undefined
+    // Another site could open the dialog while the person holds down Enter, which would send the form of a field.
+    const stopWaiting = element && !isAsLoaded ? focusFirstField(element) : undefined
     return () => {
       stopWaiting?.()
       // An open dialog makes everything else inert, so nothing else could get the focus.

@@ -35,7 +35,7 @@ export function Form({
     if (disabledReason === undefined) onSubmit(new FormData(event.currentTarget))
   }
   return (
-    <form class="form" onSubmit={send} onInput={onInput}>
+    <form class="form" onSubmit={send} onInput={onInput} onKeyDown={ignoreRepeatedEnter}>
       {children}
       {error !== undefined && <Problem error={error} />}
       <footer>
@@ -46,6 +46,12 @@ export function Form({
       </footer>
     </form>
   )
+}
+
+/** An Enter key that was held down before the form appeared must not send it. In a text area it adds lines. */
+function ignoreRepeatedEnter(event: KeyboardEvent): void {
+  if (event.key === 'Enter' && event.repeat && !(event.target instanceof HTMLTextAreaElement))
+    event.preventDefault()
 }
 
 export function Problem({ error }: { error: unknown }) {

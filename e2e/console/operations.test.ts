@@ -12,6 +12,7 @@ import { until } from '../server/stemmad.ts'
 import { noChromium } from '../sign-in/chromium.ts'
 import { addAccount } from '../sign-in/sign-in.ts'
 import { checkShown } from './check-page.ts'
+import { keyboardOf } from './keyboard.ts'
 import type { Stage } from './stage.ts'
 import { openStage, ownerEmail } from './stage.ts'
 
@@ -242,6 +243,42 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     await page.getByRole('heading', { name: 'Delete subscription?', exact: true }).waitFor()
     await page.getByRole('button', { name: 'Delete subscription' }).click()
     await page.getByRole('heading', { name: 'No subscriptions' }).waitFor()
+    noProblems()
+  })
+
+  test('an Enter key that is held down does not send the form of a dialog', async () => {
+    const { page } = stage
+    const { uid } = await stage.call('POST', `/events/v2beta1/subscriptions/${organization}`, {
+      sink: 'https://receiver.invalid/events',
+    })
+    const path = paths.subscription(organization, uid as string)
+    const rotations: unknown[] = []
+    page.on('request', (request) => {
+      if (request.url().endsWith(':rotateSecret')) rotations.push(request.postDataJSON().overlap)
+    })
+    const dialog = page.getByRole('dialog')
+    const { focused } = keyboardOf(page)
+
+    await page.keyboard.down('Enter')
+    await page.goto(stage.at(`${path}?dialog=rotate`))
+    await dialog.waitFor()
+    await focused(dialog.getByRole('button', { name: 'Close' }))
+    await page.keyboard.down('Enter')
+    await dialog.waitFor({ state: 'detached' })
+    await page.keyboard.up('Enter')
+    assert.deepEqual(rotations, [])
+
+    await page.getByRole('link', { name: 'Rotate secret' }).focus()
+    await page.keyboard.down('Enter')
+    await focused(dialog.getByRole('combobox'))
+    const send = dialog.getByRole('button', { name: 'Rotate secret' })
+    await send.focus()
+    await page.keyboard.down('Enter')
+    await page.keyboard.up('Enter')
+    await dialog.getByRole('combobox').selectOption('3600s')
+    await send.press('Enter')
+    await page.getByText('It is not shown again').waitFor()
+    assert.deepEqual(rotations, ['3600s'])
     noProblems()
   })
 
