@@ -168,6 +168,17 @@ examples('tags of pushed images', {
     const stranger = await stage.platform.addOrganization('stranger')
     const other = ociClient(stage.platform.url, stranger.token)
     assert.equal(await other.errorOf('GET', `/v2/${repo}/_stemma/history/v1`), '403 DENIED')
+
+    // Before the pushes; the digests are the times in milliseconds.
+    await stage.platform.store.write(function* () {
+      yield sql`with recursive counted(time) as (select 1 union all select time + 1 from counted where time < 1000)
+        insert into tag_history (tag, update_time, digest)
+        select t.uid, c.time, cast(c.time as text) from tags t cross join counted c where t.parent = ${repo}`
+    })
+    const newest = await read('_stemma/history/v1')
+    assert.equal(newest.length, 1000)
+    assert.deepEqual(newest.slice(-3), history)
+    assert.equal(newest[0]?.digest, '4')
   },
 
   async 'have no platform if the configuration is hostile'(stage) {

@@ -19,8 +19,8 @@ export function* tagMovesReply({ repo, name, start, end }: ListTagMovesRequest):
   const [from, to] = [start ? timestampMs(start) : 0, end ? timestampMs(end) : Number.MAX_SAFE_INTEGER]
   const rows = yield sql`select update_time, digest from tag_history
     where tag = ${tag[0] as string} and update_time >= ${from} and update_time < ${to}
-    order by update_time limit ${maxMoves}`
-  const moves = rows.map(([time, digest]) => ({
+    order by update_time desc limit ${maxMoves}`
+  const moves = rows.toReversed().map(([time, digest]) => ({
     ...{ time: timestampFromMs(time as number), digest: digest as string },
   }))
   return messageReply(ListTagMovesResponseSchema, create(ListTagMovesResponseSchema, { moves }))

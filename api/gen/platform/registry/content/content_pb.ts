@@ -845,7 +845,7 @@ export const ListTagMovesRequestSchema: GenMessage<ListTagMovesRequest, {jsonTyp
  */
 export type ListTagMovesResponse = Message<"platform.registry.content.ListTagMovesResponse"> & {
   /**
-   * Moves of the tag, the oldest first; at most 1000.
+   * The newest 1000 moves of the tag, the oldest first.
    *
    * @generated from field: repeated platform.registry.content.TagMove moves = 1;
    */
@@ -859,7 +859,7 @@ export type ListTagMovesResponse = Message<"platform.registry.content.ListTagMov
  */
 export type ListTagMovesResponseJson = {
   /**
-   * Moves of the tag, the oldest first; at most 1000.
+   * The newest 1000 moves of the tag, the oldest first.
    *
    * @generated from field: repeated platform.registry.content.TagMove moves = 1;
    */
