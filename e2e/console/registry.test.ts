@@ -449,7 +449,9 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
       { fixed: { fixedVersion: '3.0.1' } },
     ])
     await add('curl', 'CGA-hhhh-hhhh-hhhh', [{ detection: { manual: {} } }])
+    await add('zlib', 'CGA-jjjj-jjjj-jjjj', [{ detection: { manual: {} }, status: 'PENDING' }])
     await checkPage(stage, paths.advisories(organization), 'Advisories')
+    await page.getByRole('row', { name: /zlib Not approved/ }).waitFor()
     const exported = await Promise.all([
       page.waitForEvent('download'),
       page
@@ -458,7 +460,7 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
         .then(() => page.getByRole('menuitem', { name: /^OSV/ }).click()),
     ])
     const lines = await textOf(exported[0])
-    assert.equal(lines.trim().split('\n').length, 2, lines)
+    assert.equal(lines.trim().split('\n').length, 3, lines)
     assert.equal(exported[0].suggestedFilename(), 'advisories.osv.jsonl')
 
     await page.getByLabel('Status').selectOption({ label: 'Fixed' })

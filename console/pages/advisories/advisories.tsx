@@ -6,7 +6,6 @@ import { read, useData } from '../../api/read.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
-import { Badge } from '../../ui/badge.tsx'
 import { CodeBlock, PageCommands } from '../../ui/code-block.tsx'
 import { commandOf, enumWord, pathOf } from '../../ui/commands.ts'
 import { Empty } from '../../ui/empty.tsx'
@@ -15,7 +14,8 @@ import { Menu } from '../../ui/menu.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
 import { Pager, pageOf, Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
-import { eventTitle, eventTone, latestOf, statusOptions } from './event-title.ts'
+import { statusOptions } from './event-title.ts'
+import { StatusBadge } from './status-badge.tsx'
 
 const filterOf = ({ query, group }: Place) => {
   const [search, status] = [query.get('search'), query.get('status')]
@@ -84,9 +84,7 @@ export default function Advisories({ place }: PageProps) {
               { title: 'Package', cell: ({ artifactName }) => artifactName },
               {
                 title: 'Status',
-                cell: ({ events = [] }) => (
-                  <Badge tone={eventTone(latestOf(events))}>{eventTitle(latestOf(events))}</Badge>
-                ),
+                cell: ({ events = [] }) => <StatusBadge events={events} />,
               },
               { title: 'Changed', cell: ({ updateTime }) => <Time at={updateTime} />, isSecondary: true },
             ]}

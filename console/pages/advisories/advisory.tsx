@@ -19,7 +19,8 @@ import { saveFile } from '../../ui/save-file.ts'
 import { Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
 import { toast } from '../../ui/toast.ts'
-import { eventNote, eventTitle, eventTone, latestOf } from './event-title.ts'
+import { eventNote, eventTitle, eventTone } from './event-title.ts'
+import { StatusBadge } from './status-badge.tsx'
 
 const readAdvisory = ({ uids }: Place) => read(api.advisories.getAdvisory, { uid: uids.advisory ?? '' })
 
@@ -36,8 +37,7 @@ export default function Advisory({ place }: PageProps) {
         title={advisoryId}
         about={
           <>
-            <Badge tone={eventTone(latestOf(events))}>{eventTitle(latestOf(events))}</Badge>{' '}
-            {aliases.join(', ')} in {advisory.artifactName}
+            <StatusBadge events={events} /> {aliases.join(', ')} in {advisory.artifactName}
           </>
         }
         actions={

@@ -33,10 +33,6 @@ export function eventTone(event: TypedEvent | undefined): BadgeTone {
   return type ? types[type][1] : 'neutral'
 }
 
-/** The event that decides the status: the last approved one or, if none is approved, the last one. */
-export const latestOf = (events: readonly AdvisoryEventJson[]) =>
-  events.findLast(({ reviewState }) => reviewState === 'REVIEW_STATE_APPROVED') ?? events.at(-1)
-
 /** The values of the filter `latest_event_type`, such as `EVENT_TYPE_FILTER_FIX_NOT_PLANNED`. */
 export const statusOptions = [
   { value: '', label: 'Any status' },
