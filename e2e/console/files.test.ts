@@ -59,6 +59,21 @@ describe('the server', () => {
       }
   })
 
+  test('sends no encoding that the browser refuses', async () => {
+    for (const [accepted, encoding] of [
+      ['br;q=0, gzip', 'gzip'],
+      ['gzip; q=0.000, br;q=0.001', 'br'],
+      ['GZIP', 'gzip'],
+      ['br;q=0,gzip;Q=0.0', null],
+      ['xbr, x-gzip', null],
+      ['identity', null],
+    ] as const) {
+      const response = await get('/console/', { 'accept-encoding': accepted })
+      assert.equal(response.headers.get('content-encoding'), encoding, accepted)
+      assert.match(await response.text(), /^<!doctype html>/)
+    }
+  })
+
   test('redirects /console, and refuses unknown files and other methods', async () => {
     assert.equal((await get('/console')).headers.get('location'), '/console/')
     // `fetch` would remove the dots before it sends the path.

@@ -82,10 +82,10 @@ function sendAsset(
   { type, body, gzip, brotli }: Asset,
   headers: Record<string, string>,
 ): void {
-  const accepted = String(request.headers['accept-encoding'] ?? '')
-  const [encoding, bytes] = /\bbr\b/.test(accepted)
+  const accepted = acceptedEncodings(String(request.headers['accept-encoding'] ?? ''))
+  const [encoding, bytes] = accepted.has('br')
     ? ['br', brotli]
-    : /\bgzip\b/.test(accepted)
+    : accepted.has('gzip')
       ? ['gzip', gzip]
       : [undefined, body]
   const isUnchanged = headers.etag !== undefined && request.headers['if-none-match'] === headers.etag
@@ -96,6 +96,13 @@ function sendAsset(
     ...(!isUnchanged && encoding && { 'content-encoding': encoding }),
   })
   response.end(isUnchanged || request.method === 'HEAD' ? undefined : bytes)
+}
+
+/** A weight of 0 means that the client does not accept the encoding (RFC 9110, section 12.4.2). */
+function acceptedEncodings(header: string): Set<string> {
+  const entries = header.split(',').map((entry) => entry.split(';').map((part) => part.trim().toLowerCase()))
+  const accepted = entries.filter(([, weight = '']) => !/^q=0(\.0*)?$/.test(weight))
+  return new Set(accepted.map(([name = '']) => name))
 }
 
 function sendText(
