@@ -55,13 +55,15 @@ export function SearchFilter({ place, name, label }: SearchFilterProps) {
 
 export type ChoiceFilterProps = SearchFilterProps & { options: readonly { value: string; label: string }[] }
 
-/** The option with an empty value means “all”. */
+/** The option with an empty value means “all”. Another value in the URL, such as of a shared link, is an option too. */
 export function ChoiceFilter({ place, name, label, options }: ChoiceFilterProps) {
+  const chosen = place.query.get(name) ?? ''
+  const isKnown = options.some(({ value }) => value === chosen)
   return (
     <select
       class="filter"
       aria-label={label}
-      value={place.query.get(name) ?? ''}
+      value={chosen}
       onChange={(event) => setFilter(place, name, event.currentTarget.value)}
     >
       {options.map(({ value, label: text }) => (
@@ -69,6 +71,7 @@ export function ChoiceFilter({ place, name, label, options }: ChoiceFilterProps)
           {text}
         </option>
       ))}
+      {!isKnown && <option value={chosen}>{chosen}</option>}
     </select>
   )
 }

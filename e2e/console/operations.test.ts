@@ -6,6 +6,7 @@ import { paths, uidOf } from '@stemma/console/paths.ts'
 import { verifyOrganization } from '@stemma/server/commands/verify.ts'
 import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
 import { deliveryAccess } from '@stemma/server/policy/system-access.ts'
+import { resources } from '@stemma/server/resource-list.ts'
 import { disableSubscription } from '@stemma/server/resources/events/subscriptions/after-delivery.ts'
 import type { Page, Route } from 'playwright-core'
 import { until } from '../server/stemmad.ts'
@@ -89,6 +90,17 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
       },
       `stemma advisories export-osv --descendants-of ${team} --query 'open ssl' --latest-event-type fixed`,
     )
+    noProblems()
+  })
+
+  test('the activity can be filtered by every kind of resource, and by an action that the page does not know', async () => {
+    const { page } = stage
+    await page.goto(stage.at(`${paths.activity(organization)}?action=renamed`))
+    assert.equal(await page.getByLabel('Action').inputValue(), 'renamed')
+    const options = page.getByLabel('Kind').locator('option')
+    const kinds = await options.evaluateAll((all) => all.map((each) => each.getAttribute('value')))
+    const missing = resources.map(({ kind }) => kind.table.name).filter((name) => !kinds.includes(name))
+    assert.deepEqual(missing, [])
     noProblems()
   })
 

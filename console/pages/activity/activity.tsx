@@ -168,6 +168,7 @@ const actions = optionsOf('every action', [
   'created',
   'updated',
   'deleted',
+  'content-deleted',
   'refused',
   'accepted',
   'pushed',
@@ -178,6 +179,10 @@ const actions = optionsOf('every action', [
   'signed-in',
   'signed-out',
   'rotated',
+  'scim-updated',
+  'scim-token-generated',
+  'scim-token-regenerated',
+  'scim-token-revoked',
   'tested',
   'replayed',
   'redelivered',
@@ -185,10 +190,14 @@ const actions = optionsOf('every action', [
 const kinds = [
   ...optionsOf('every kind', [
     ...['groups', 'identities', 'roles', 'role_bindings', 'group_invites', 'identity_providers'],
-    ...['account_associations', 'repos', 'tags', 'advisories', 'subscriptions'],
+    ...['account_associations', 'repos', 'tags', 'registry_settings', 'repo_deployments', 'advisories'],
+    ...['subscriptions', 'deliveries'],
   ]),
   { value: 'group_access_requests', label: 'access requests' },
   { value: 'external_group_role_mappings', label: 'group mappings' },
+  { value: 'scim_users', label: 'SCIM users' },
+  { value: 'scim_groups', label: 'SCIM groups' },
+  { value: 'terms_acceptances', label: 'acceptances of terms' },
 ]
 const outcomes = [
   { value: '', label: 'every outcome' },
