@@ -57,13 +57,15 @@ export const readPermissions = (group: string) =>
   })
 
 /**
- * Returns a function that says why the person may not do something in the group; undefined if they may. The result is
- * for `disabledReason` of a button.
+ * Returns a function that says why the person may not do something in the group; undefined if they have all capabilities
+ * that it needs. The result is for `disabledReason` of a button.
  */
-export function useDenial(group: string): (capability: Capability) => string | undefined {
+export function useDenial(group: string): (...needed: Capability[]) => string | undefined {
   const { decisions = [] } = useData(readPermissions(group))
-  return (capability) =>
-    decisions[capabilities.indexOf(capability)]?.allowed ? undefined : reasonOf(capability, 'this group')
+  return (...needed) => {
+    const missing = needed.find((capability) => !decisions[capabilities.indexOf(capability)]?.allowed)
+    return missing && reasonOf(missing, 'this group')
+  }
 }
 
 const reasonOf = (capability: Capability, where: string) =>

@@ -192,6 +192,27 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     await viewing.getByText('You need the capability audit.entries.list in this group.').waitFor()
     assert.equal(await viewing.getByText('Next steps in').count(), 0)
     await viewing.context().close()
+
+    const capabilities = [
+      ...['CAP_IAM_GROUPS_LIST', 'CAP_IAM_ROLES_LIST', 'CAP_REPO_CREATE'],
+      ...['CAP_IAM_GROUP_INVITES_LIST', 'CAP_IAM_GROUP_INVITES_CREATE'],
+    ]
+    const { uid: role } = await stage.call('POST', `/iam/v2beta1/roles/${organization}`, {
+      ...{ name: 'organizer', capabilities },
+    })
+    const organizer = await stage.platform.addUser('organizer@example.com')
+    await stage.platform.bind(organizer.identity, 'viewer', organization)
+    await stage.call('POST', `/iam/v2beta1/roleBindings/${organization}`, {
+      ...{ identityUid: organizer.identity, roleUid: role as string },
+    })
+    const organizing = await stage.openPage(organizer.identity)
+    await organizing.goto(stage.at(paths.group(organization)))
+    await organizing.getByText('Next steps in').waitFor()
+    assert.equal(await organizing.getByText('Invite a colleague').count(), 0, 'needs role_bindings.create')
+    await organizing.goto(stage.at(paths.invites(organization)))
+    const invitation = organizing.getByText('Invite a person', { exact: true })
+    await invitation.and(organizing.locator('[aria-disabled=true]')).waitFor()
+    await organizing.context().close()
     noProblems()
   })
 

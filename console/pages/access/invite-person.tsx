@@ -63,7 +63,7 @@ export function InvitePerson({ place }: PageProps) {
       submit="Create invite"
       isRunning={isRunning.value}
       error={error.value}
-      disabledReason={denial('group_invites.create')}
+      disabledReason={denial('group_invites.create', 'role_bindings.create')}
       onSubmit={invite}
       onCancel={() => void closeDialog(place)}
     >

@@ -48,7 +48,7 @@ export default function Invites({ place }: PageProps) {
             to={`${paths.access(place.group)}?dialog=add&who=invite`}
             tone="primary"
             icon="plus"
-            disabledReason={denial('group_invites.create')}
+            disabledReason={denial('group_invites.create', 'role_bindings.create')}
           >
             Invite a person
           </ButtonLink>
