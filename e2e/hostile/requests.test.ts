@@ -225,7 +225,7 @@ onEachStore('hostile REST requests are refused', (engine) => {
     })
   })
 
-  test('a list of 240,000 elements in a body, with the error of a list that is a little too long', () =>
+  test('a list of 240,000 elements in a body, with the same error as a list that is slightly too long', () =>
     assertAllRefused([
       [
         'questions',

@@ -41,8 +41,8 @@ const postingsPerPack = 120
 const rarePostings = postingsPerPack / segmentsPerBlock
 
 /**
- * The numbers of the packs for terms that are not rare in a segment, minus the number of the
- * segment. Earlier versions also used 0; in the first segment of a block, that is the pack of the
+ * The packs for terms that are not rare in a segment, as offsets from the number of the segment.
+ * Earlier versions also used offset 0. In the first segment of a block, that is the pack of the
  * block.
  */
 const ownPacks = Array.from({ length: packsPerSegment - 1 }, (_, at) => at + 1)

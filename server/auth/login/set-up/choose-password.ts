@@ -49,8 +49,9 @@ export async function choosePassword(deps: SetUpDependencies, request: PageReque
       })
     })
   } catch (error) {
-    // Another account that claims this address has the same password. The link is still valid. It allows only one wrong
-    // guess of that password, because any other password is set and uses the link.
+    // Another account that claims this address has the same password. The link is still valid, but
+    // it allows only one wrong guess of that password: a wrong guess is set as the new password,
+    // which uses up the link.
     if (error instanceof StoreError && error.kind === 'unique') return refuse('must be harder to guess')
     throw error
   }

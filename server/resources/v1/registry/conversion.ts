@@ -49,8 +49,8 @@ const syncConfigFromV1 = ({ source, google, amazon, azure }: V1SyncConfig) => ({
 })
 
 /**
- * The fields that a create or update can set only in v1. For an update, which replaces them, except
- * an omitted `expiration`, which is kept.
+ * The fields of an update that only v1 can set. The update replaces them, but keeps the current
+ * `expiration` if it is omitted.
  */
 export const v1FieldsOf = ({ readme, syncConfig }: V1Repo): V1RepoFields => ({
   readme,
@@ -58,7 +58,7 @@ export const v1FieldsOf = ({ readme, syncConfig }: V1Repo): V1RepoFields => ({
 })
 
 /**
- * The same fields, but only those that are not empty. For a create: a new repo gets defaults for the
+ * The same fields of a create, but only those that are not empty. A new repo gets defaults for the
  * others, and an existing repo keeps its values.
  */
 export function nonEmptyV1FieldsOf({ readme, syncConfig }: V1Repo): V1RepoFields {
