@@ -51,7 +51,7 @@ export function settingsOf(config: Config, secret: Secret, limits: GroupLimits):
 
 export const webhookSecretPurpose = 'secret of a subscription'
 
-/** Has its own key (`sealerFor`), because each subscription that a caller creates uses the key. */
+/** Has its own key (`sealerFor`), because callers decide how many secrets they create. */
 export const webhookSecretSealer = (secret: Secret): Sealer => secret.sealerFor('webhook secrets')
 
 const advisoryFormatsOf = ({ baseUrl }: Config): AdvisoryFormats => ({

@@ -1,5 +1,6 @@
-// The first sign-in of a person and a change of their groups or their user at the same time. SQLite runs one write at a time; on
-// PostgreSQL one of the transactions is held open until the other waits for it.
+// The first sign-in of a person at the same time as a change of their SCIM user or SCIM groups.
+// Only on PostgreSQL, because SQLite runs one write at a time. One of the two transactions is held
+// open until the other waits for it.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'

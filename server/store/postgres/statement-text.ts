@@ -12,7 +12,7 @@ export type StatementTexts = (template: Template) => NamedStatement
  * connection keeps a named statement and its plan until the connection is closed.
  */
 const nameLimit = 500
-/** Statements with more values than this are rare and large, so they get no name. */
+/** Statements with this many values or more are rare and large, so they get no name. */
 const namedValueLimit = 200
 
 export function openStatementTexts(): StatementTexts {
