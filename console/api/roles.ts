@@ -58,3 +58,10 @@ const inOrder = (roles: readonly RoleJson[]) => [
 ]
 
 const sizeOf = ({ capabilities = [] }: RoleJson) => capabilities.length
+
+/** The options of a field for a role. The current role is among them even if the person may not list it. */
+export function roleOptions(roles: readonly RoleJson[], current = '', currentName = 'hidden') {
+  const isListed = current === '' || roles.some(({ uid }) => uid === current)
+  const shown = isListed ? roles : [{ uid: current, name: currentName }, ...roles]
+  return shown.map(({ uid = '', name = '' }) => ({ value: uid, label: name }))
+}

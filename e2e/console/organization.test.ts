@@ -128,6 +128,27 @@ describe('the settings of an organization in the console', {
     noProblems()
   })
 
+  test('a change of a provider of a group below keeps a default role that only this group has', async () => {
+    const { page } = stage
+    const { uid: team } = await stage.call('POST', `/iam/v2beta1/groups/${organization}`, { name: 'below' })
+    const { uid: role } = await stage.call('POST', `/iam/v2beta1/roles/${team}`, {
+      ...{ name: 'reader', capabilities: ['CAP_IAM_GROUPS_LIST'] },
+    })
+    const made = await stage.call('POST', `/iam/v2beta1/identityProviders/${team}`, {
+      ...{ name: 'of-below', defaultRole: role },
+      oidc: { issuer: 'https://issuer.test', clientId: 'stemma', clientSecret: 'hush' },
+    })
+    const uid = made.uid as string
+    await page.goto(stage.at(`${paths.identityProvider(organization, uid)}?dialog=edit`))
+    await page.getByLabel('Description').fill('Sign-in of the team')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    const changed = await stage.call('GET', `/iam/v2beta1/identityProviders/${uid}`)
+    assert.deepEqual([changed.description, changed.defaultRole], ['Sign-in of the team', role])
+    await stage.call('DELETE', `/iam/v2beta1/identityProviders/${uid}`)
+    noProblems()
+  })
+
   test('a change keeps the other fields, and a new issuer needs the secret again', async () => {
     const { page } = stage
     const before = await stored()

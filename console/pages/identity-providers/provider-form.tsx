@@ -3,7 +3,8 @@ import type { IdentityProviderJson } from '@stemma/api/json/platform/iam/v2beta1
 import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
 import { useData } from '../../api/read.ts'
-import { readRoles, rolesFor } from '../../api/roles.ts'
+import { readRoles, roleOptions, rolesFor } from '../../api/roles.ts'
+import { parentOf } from '../../api/uids.ts'
 import { useWrite } from '../../api/write.ts'
 import { paths } from '../../paths.ts'
 import type { PageProps } from '../../router/route.ts'
@@ -66,7 +67,7 @@ export function EditProvider({ place, provider }: PageProps & { provider: Identi
   const change = (values: FormData) =>
     void run({
       identityProvider: { uid: provider.uid ?? '', ...providerOf(values) },
-      updateMask: changedFields(values),
+      updateMask: changedFields(values, provider),
     })
   return (
     <Dialog place={place} title="Change identity provider" isWide>
@@ -92,7 +93,9 @@ type ProviderFormProps = PageProps & {
 }
 
 function ProviderForm({ place, submit, preset, provider, isRunning, error, onSubmit }: ProviderFormProps) {
-  const roles = rolesFor(place.group, useData(readRoles(place.group)).roles ?? [])
+  // The page of a group also shows the providers of the groups below it.
+  const group = provider?.uid === undefined ? place.group : parentOf(provider.uid)
+  const roles = rolesFor(group, useData(readRoles(place.group)).roles ?? [])
   const viewer = roles.find(({ name }) => name === 'viewer')?.uid
   const { oidc } = provider ?? {}
   return (
@@ -126,7 +129,7 @@ function ProviderForm({ place, submit, preset, provider, isRunning, error, onSub
           label="Default role"
           name="role"
           defaultValue={provider?.defaultRole ?? viewer}
-          options={roles.map(({ uid = '', name = '' }) => ({ value: uid, label: name }))}
+          options={roleOptions(roles, provider?.defaultRole)}
           hint="Everybody who signs in for the first time gets it in this group."
           problem={violationOf(error, 'default_role')}
         />

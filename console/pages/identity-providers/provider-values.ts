@@ -1,4 +1,7 @@
-import type { IdentityProvider_OIDCJson } from '@stemma/api/json/platform/iam/v2beta1/identity_provider'
+import type {
+  IdentityProvider_OIDCJson,
+  IdentityProviderJson,
+} from '@stemma/api/json/platform/iam/v2beta1/identity_provider'
 
 /** The fields that the forms of an identity provider have in common. */
 export function providerOf(values: FormData) {
@@ -15,10 +18,11 @@ export function providerOf(values: FormData) {
   }
 }
 
-/** The fields that a change sets. A client secret that is left empty stays as it is. */
-export const changedFields = (values: FormData) =>
+/** The fields that a change sets. A client secret that is left empty, and a role that is not changed, stay as they are. */
+export const changedFields = (values: FormData, { defaultRole }: IdentityProviderJson) =>
   [
-    ...['name', 'description', 'default_role', 'oidc.issuer', 'oidc.client_id', 'oidc.groups_claim'],
+    ...['name', 'description', 'oidc.issuer', 'oidc.client_id', 'oidc.groups_claim'],
     ...['oidc.additional_scopes', 'oidc.pkce_enabled'],
+    ...(values.get('role') === defaultRole ? [] : ['default_role']),
     ...(String(values.get('clientSecret') ?? '').trim() === '' ? [] : ['oidc.client_secret']),
   ].join(',')

@@ -1,9 +1,7 @@
-import type { GroupInviteJson } from '@stemma/api/json/platform/iam/v2beta1/group_invite'
-import type { RoleJson } from '@stemma/api/json/platform/iam/v2beta1/role'
 import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
 import { read, useData, useRead } from '../../api/read.ts'
-import { readRoles, rolesFor } from '../../api/roles.ts'
+import { readRoles, roleOptions, rolesFor } from '../../api/roles.ts'
 import { parentOf } from '../../api/uids.ts'
 import { useWrite } from '../../api/write.ts'
 import type { PageProps } from '../../router/route.ts'
@@ -51,7 +49,7 @@ export function ChangeInvite({ place }: PageProps) {
             name="role"
             required
             defaultValue={invite.roleUid}
-            options={roleOptions(invite, rolesFor(parentOf(uid), roles))}
+            options={roleOptions(rolesFor(parentOf(uid), roles), invite.roleUid, invite.role?.name)}
             problem={violationOf(error.value, 'role_uid')}
           />
           <Select
@@ -65,11 +63,4 @@ export function ChangeInvite({ place }: PageProps) {
       )}
     </Dialog>
   )
-}
-
-/** Contains the role of the invite even if it is not among the first roles of the organization. */
-function roleOptions({ role, roleUid = '' }: GroupInviteJson, roles: readonly RoleJson[]) {
-  const isListed = roles.some(({ uid }) => uid === roleUid)
-  const shown = isListed ? roles : [{ uid: roleUid, name: role?.name ?? roleUid }, ...roles]
-  return shown.map(({ uid = '', name = '' }) => ({ value: uid, label: name }))
 }

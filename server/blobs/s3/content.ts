@@ -14,7 +14,7 @@ export async function openS3Content(
 ): Promise<BlobContent> {
   const response = await objects.get(key, range).catch(async (error) => {
     if (isMissingObject(error)) throw blobNotFound(digest)
-    if (range && isOutOfRange(error)) throw outOfRange(range.first, (await objects.size(key)) ?? 0)
+    if (range && isOutOfRange(error)) throw outOfRange(range.first, (await sizeOf(objects, key)) ?? 0)
     throw storageError(error)
   })
   const length = Number(response.headers['content-length'])
@@ -26,6 +26,11 @@ export async function openS3Content(
   }
   return contentOf(response, Number(size), length)
 }
+
+const sizeOf = (objects: S3Objects, key: string) =>
+  objects.size(key).catch((error: unknown) => {
+    throw storageError(error)
+  })
 
 function contentOf(response: IncomingMessage, size: number, length: number): BlobContent {
   return {
