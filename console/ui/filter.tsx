@@ -1,5 +1,5 @@
 // Filters of a list. Their values are query parameters of the URL; a change goes back to the first page.
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks'
 import type { Place } from '../router/route.ts'
 import { hrefOf, navigate, withQuery } from '../router/router.ts'
 import { Icon } from './icon.tsx'
@@ -21,18 +21,34 @@ export type SearchFilterProps = {
 /** How long typing must pause before the list is loaded, in milliseconds. */
 const pauseMs = 200
 
-export function SearchFilter({ place, name, label }: SearchFilterProps) {
+/** Another path is another list, so the field starts anew. */
+export const SearchFilter = (props: SearchFilterProps) => <SearchField key={pathOf(props.place)} {...props} />
+
+function SearchField({ place, name, label }: SearchFilterProps) {
   const id = useId()
   const timer = useRef(0)
+  const input = useRef<HTMLInputElement>(null)
   const latest = useRef(place)
   latest.current = place
+  const filter = place.query.get(name) ?? ''
+  const applied = useRef(filter)
   useEffect(() => () => clearTimeout(timer.current), [])
+  // A link or the back button can change the filter, too.
+  useLayoutEffect(() => {
+    if (filter === applied.current || !input.current) return
+    clearTimeout(timer.current)
+    applied.current = filter
+    input.current.value = filter
+  }, [place])
+  const apply = (text: string) => {
+    // Another page is loading: the person has left this one.
+    if (!isOpen(latest.current)) return
+    applied.current = text
+    setFilter(latest.current, name, text)
+  }
   const type = (text: string) => {
     clearTimeout(timer.current)
-    timer.current = setTimeout(
-      () => setFilter(latest.current, name, text.trim()),
-      pauseMs,
-    ) as unknown as number
+    timer.current = setTimeout(() => apply(text.trim()), pauseMs) as unknown as number
   }
   return (
     <search class="filter">
@@ -41,12 +57,13 @@ export function SearchFilter({ place, name, label }: SearchFilterProps) {
       </label>
       <Icon name="search" />
       <input
+        ref={input}
         id={id}
         type="search"
         placeholder={label}
         autocomplete="off"
         spellcheck={false}
-        defaultValue={place.query.get(name) ?? ''}
+        defaultValue={filter}
         onInput={(event) => type(event.currentTarget.value)}
       />
     </search>
@@ -93,8 +110,12 @@ export const DateFilter = ({ place, name, label }: SearchFilterProps) => (
  * earlier change is loading, `place` is outdated, so the other filters are read from the URL.
  */
 export function setFilter(place: Place, name: string, value: string): void {
-  const isShown = hrefOf(place.href.split('?')[0] ?? '') === location.pathname
-  const query = isShown ? new URLSearchParams(location.search) : place.query
+  const query = isOpen(place) ? new URLSearchParams(location.search) : place.query
   const changes = { [name]: value, page: undefined, at: undefined }
   void navigate(withQuery({ ...place, query }, changes), { replace: true })
 }
+
+const pathOf = (place: Place) => place.href.split('?')[0] ?? ''
+
+/** Whether the URL has the path of `place`. If it has not, another page is loading. */
+const isOpen = (place: Place) => hrefOf(pathOf(place)) === location.pathname

@@ -92,6 +92,44 @@ describe('navigation in the console', { timeout: 600_000, skip: noChromium ?? fa
     expectNoProblems()
   })
 
+  test('a search field shows the filter of the URL after a link and after back', async () => {
+    const field = page.getByLabel('Search groups by name')
+    const expectFilter = async (search: string, text: string) => {
+      await page.waitForURL(groups + search)
+      await page.waitForFunction(
+        (expected) => document.querySelector<HTMLInputElement>('input[type=search]')?.value === expected,
+        text,
+      )
+    }
+    await page.goto(groups)
+    await field.fill('none')
+    await page.getByRole('heading', { name: 'No group has such a name' }).waitFor()
+    await page.getByRole('link', { name: 'Groups', exact: true }).click()
+    await expectFilter('', '')
+    await page.goBack()
+    await expectFilter('?name=none', 'none')
+    expectNoProblems()
+  })
+
+  test('text typed just before going back to another group does not filter its groups', async () => {
+    await stage.call('POST', `/iam/v2beta1/groups/${stage.organization}`, { name: 'other' })
+    await page.goto(groups)
+    await page.getByRole('treeitem', { name: 'other', exact: true }).press('Enter')
+    await heading('other').waitFor()
+    await page.getByRole('link', { name: 'Groups', exact: true }).click()
+    await page.getByLabel('Search groups by name').evaluate((field: HTMLInputElement) => {
+      field.value = 'none'
+      field.dispatchEvent(new InputEvent('input', { bubbles: true }))
+      history.go(-2)
+    })
+    // Longer than the pause after which text is applied.
+    await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 300)))
+    await page.getByRole('treeitem', { name: 'acme', exact: true }).waitFor()
+    assert.equal(page.url(), groups)
+    assert.equal(await page.getByLabel('Search groups by name').inputValue(), '')
+    expectNoProblems()
+  })
+
   test('the link “Skip to content” moves the focus to the content, and keeps the URL', async () => {
     const { focused, pressUntil } = keyboardOf(page)
     await page.goto(groups)
