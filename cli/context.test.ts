@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
-import { readContext } from './context.ts'
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import { readContext, saveContext, savedContexts } from './context.ts'
 
 describe('a context', () => {
   const api = 'https://api.example.com'
@@ -47,4 +47,41 @@ describe('a context', () => {
     await assert.rejects(read({ context: '../x' }), /--context must be/)
     await assert.rejects(read({}, { STEMMA_CONTEXT: '../x' }), /STEMMA_CONTEXT must be/)
   })
+})
+
+describe('the file of contexts', () => {
+  let home: string
+  beforeEach(async () => {
+    home = await mkdtemp(join(tmpdir(), 'stemma-'))
+    await mkdir(join(home, 'stemma'))
+  })
+  afterEach(() => rm(home, { recursive: true }))
+
+  test('keeps every context if several are saved at the same time', async () => {
+    const env = { XDG_CONFIG_HOME: home }
+    const names = ['a', 'b', 'c', 'd']
+    const save = (name: string) => {
+      const api = `https://${name}.example.com`
+      return saveContext({ name, api, issuer: api, audience: api }, { env, now: Date.now })
+    }
+    await Promise.all(names.map(save))
+    const saved = await savedContexts(env)
+    assert.deepEqual(saved.map(({ name }) => name).sort(), names)
+    assert.deepEqual(await readdir(join(home, 'stemma')), ['config.json'])
+  })
+
+  for (const [content, message] of [
+    ['{', /config\.json is not valid JSON; correct or remove it/],
+    ['null', /config\.json must contain a JSON object; correct or remove it/],
+    ['[]', /config\.json must contain a JSON object; correct or remove it/],
+    ['{"contexts": null}', /contexts in .*config\.json must be an object; correct or remove it/],
+    ['{"contexts": {"prod": null}}', /contexts\.prod in .* must be an object; correct or remove it/],
+    ['{"current": 5}', /current in .* must be a string; correct or remove it/],
+  ] as const)
+    test(`is refused with the content ${content}`, async () => {
+      const env = { XDG_CONFIG_HOME: home }
+      await writeFile(join(home, 'stemma/config.json'), content)
+      await assert.rejects(readContext({}, env), message)
+      await assert.rejects(savedContexts(env), message)
+    })
 })

@@ -4,7 +4,9 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { UsageError } from './failure.ts'
 import { homeFolder } from './home-folder.ts'
+import { withLock } from './lock.ts'
 import { writePrivateFile } from './private-file.ts'
+import type { Runtime } from './runtime.ts'
 
 export type Context = {
   name: string
@@ -87,11 +89,15 @@ export async function savedContexts(env: NodeJS.ProcessEnv): Promise<Context[]> 
 }
 
 /** Saves a context and makes it the current one. */
-export async function saveContext({ name, api, issuer }: Context, env: NodeJS.ProcessEnv): Promise<void> {
-  const config = await readConfig(env)
-  const contexts = { ...config.contexts, [name]: { api, issuer } }
-  await writePrivateFile(configFile(env), `${JSON.stringify({ current: name, contexts }, undefined, 2)}\n`)
-}
+export const saveContext = (
+  { name, api, issuer }: Context,
+  { env, now }: Pick<Runtime, 'env' | 'now'>,
+): Promise<void> =>
+  withLock(`${configFile(env)}.lock`, now, async () => {
+    const config = await readConfig(env)
+    const contexts = { ...config.contexts, [name]: { api, issuer } }
+    await writePrivateFile(configFile(env), `${JSON.stringify({ current: name, contexts }, undefined, 2)}\n`)
+  })
 
 async function readConfig(env: NodeJS.ProcessEnv): Promise<ConfigFile> {
   const file = configFile(env)
@@ -99,12 +105,28 @@ async function readConfig(env: NodeJS.ProcessEnv): Promise<ConfigFile> {
     if (error.code === 'ENOENT') return '{}'
     throw error
   })
+  const config = parseJson(file, text)
+  if (!isObject(config)) throw new UsageError(`${file} must contain a JSON object; correct or remove it`)
+  const { current, contexts = {} } = config
+  if (current !== undefined && typeof current !== 'string')
+    throw new UsageError(`current in ${file} must be a string; correct or remove it`)
+  if (!isObject(contexts)) throw new UsageError(`contexts in ${file} must be an object; correct or remove it`)
+  for (const [name, context] of Object.entries(contexts))
+    if (!isObject(context))
+      throw new UsageError(`contexts.${name} in ${file} must be an object; correct or remove it`)
+  return config
+}
+
+function parseJson(file: string, text: string): unknown {
   try {
-    return JSON.parse(text) as ConfigFile
+    return JSON.parse(text)
   } catch {
     throw new UsageError(`${file} is not valid JSON; correct or remove it`)
   }
 }
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const configFile = (env: NodeJS.ProcessEnv) =>
   join(env.XDG_CONFIG_HOME || join(homeFolder(env), '.config'), 'stemma', 'config.json')

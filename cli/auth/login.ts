@@ -26,7 +26,7 @@ export async function login(args: string[], runtime: Runtime): Promise<void> {
   requireConsistent(flags, context)
   const { tokens, name } = await signIn(context, flags, runtime)
   await saveSignIn(context, tokens, runtime)
-  await saveContext(context, runtime.env)
+  await saveContext(context, runtime)
   reportLine(runtime, `Signed in to ${context.api} as ${name}.`)
 }
 
