@@ -190,6 +190,34 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     noProblems()
   })
 
+  test('a workload whose role could not be bound is not edited, and gets its role with the next attempt', async () => {
+    const { page } = stage
+    await page.goto(stage.at(paths.newIdentity(organization)))
+    await page.route(
+      '**/iam/v2beta1/roleBindings/**',
+      (route) => route.fulfill({ status: 403, json: { code: 7, message: 'Permission denied: no access' } }),
+      { times: 1 },
+    )
+    await page.getByLabel('Name', { exact: true }).fill('release')
+    await page.getByLabel('Repository').fill('acme/release')
+    await page.getByLabel('Role in this group').selectOption({ label: 'editor' })
+    await page.getByRole('button', { name: 'Create workload' }).click()
+    await page.getByText('The workload was created, but it has no role yet').waitFor()
+    for (const label of ['Name', 'Repository'])
+      assert.equal(await page.getByLabel(label, { exact: true }).isDisabled(), true, label)
+    await checkShown(page, 'a workload without its role')
+    await page.getByLabel('Role in this group').selectOption({ label: 'viewer' })
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByRole('heading', { name: 'release' }).waitFor()
+    await page.getByRole('cell', { name: 'viewer', exact: true }).waitFor()
+    const { identities } = await stage.call('GET', '/iam/v2beta1/identities?name=release')
+    assert.equal((identities as unknown[]).length, 1)
+    assert.deepEqual(
+      stage.problems.splice(0).filter((text) => !text.includes('status of 403')),
+      [],
+    )
+  })
+
   test('a URL with an unknown platform shows the form of the first platform', async () => {
     const { page } = stage
     for (const kind of ['unknown', 'constructor']) {

@@ -35,7 +35,7 @@ export default function NewIdentity({ place }: PageProps) {
           ...{ label: name, to: withQuery(place, { kind: id }), isCurrent: workloads[id] === workload },
         }))}
       />
-      <SetUp key={kind} place={place} workload={workload} />
+      <SetUp key={`${place.group} ${kind}`} place={place} workload={workload} />
       <ExampleCommands place={place} workload={workload} />
     </>
   )
@@ -51,6 +51,7 @@ function SetUp({ place, workload }: SetUpProps) {
   const bindings = useWrite(api.roleBindings.createRoleBinding)
   const error = identities.error.value ?? bindings.error.value
   const createdUid = useSignal('')
+  const isCreated = createdUid.value !== ''
   const create = async (values: FormData) => {
     const text = (name: string) => String(values.get(name) ?? '').trim()
     const answers = Object.fromEntries(workload.fields.map(({ name }) => [name, text(name)]))
@@ -68,7 +69,7 @@ function SetUp({ place, workload }: SetUpProps) {
   return (
     <section class="panel">
       <Form
-        submit="Create workload"
+        submit={isCreated ? 'Continue' : 'Create workload'}
         isRunning={identities.isRunning.value || bindings.isRunning.value}
         error={error}
         disabledReason={denial('identity.create')}
@@ -78,6 +79,7 @@ function SetUp({ place, workload }: SetUpProps) {
           label="Name"
           name="name"
           required
+          disabled={isCreated}
           maxLength={255}
           hint="Lowercase letters, digits, spaces, dots, underscores and dashes."
           problem={violationOf(error, 'name')}
@@ -90,6 +92,7 @@ function SetUp({ place, workload }: SetUpProps) {
             hint={hint}
             placeholder={example}
             required={!isOptional}
+            disabled={isCreated}
             problem={name === 'name' ? undefined : violationOf(error, name)}
           />
         ))}
@@ -101,6 +104,11 @@ function SetUp({ place, workload }: SetUpProps) {
             ...rolesFor(place.group, roles).map(({ uid = '', name = '' }) => ({ value: uid, label: name })),
           ]}
         />
+        {isCreated && bindings.error.value !== undefined && (
+          <p>
+            The workload was created, but it has no role yet. You can change its other fields on its page.
+          </p>
+        )}
       </Form>
     </section>
   )
