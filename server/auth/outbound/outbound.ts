@@ -39,6 +39,11 @@ export class NoAddressError extends OutboundError {
 }
 
 const maxAddresses = 8
+/**
+ * For every address but the last, so that an address without an answer leaves time for the others: of 5 seconds, seven
+ * such addresses leave 1.5 to the last.
+ */
+const connectTimeoutMs = 500
 
 export function openOutbound({
   timeoutMs = 5000,
@@ -101,8 +106,9 @@ async function sendToAny(
 ): Promise<IncomingMessage> {
   const failures: string[] = []
   let cause: Error | undefined
-  for (const address of addresses) {
-    const response = await sendRequest(url, address, request, signal).catch((error: Error) => {
+  for (const [at, address] of addresses.entries()) {
+    const limit = at === addresses.length - 1 ? undefined : connectTimeoutMs
+    const response = await sendRequest(url, address, request, signal, limit).catch((error: Error) => {
       failures.push(`${address}: ${error.message}`)
       cause = error
     })
