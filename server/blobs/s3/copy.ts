@@ -12,9 +12,8 @@ export async function copyObject(storage: S3Storage, from: string, size: number,
   try {
     const ranges = rangesOf(size, limits.copyPartBytes)
     const etags: string[] = []
-    const next = ranges.entries()
     const copyRanges = async () => {
-      for (const [index, range] of next) {
+      for (const [index, range] of ranges) {
         etags[index] = await multipart.copyPart(to, uploadId, index + 1, from, range)
       }
     }
@@ -36,9 +35,8 @@ async function allEnded(running: Promise<void>[]): Promise<void> {
   for (const result of results) if (result.status === 'rejected') throw result.reason
 }
 
-function rangesOf(size: number, length: number): ByteRange[] {
-  return Array.from({ length: Math.ceil(size / length) }, (_, index) => ({
-    first: index * length,
-    last: Math.min(size, (index + 1) * length) - 1,
-  }))
+/** A generator, because an error in one of the loops that share it ends it, so the others copy no further ranges. */
+function* rangesOf(size: number, length: number): Generator<[index: number, ByteRange]> {
+  for (let index = 0; index * length < size; index++)
+    yield [index, { first: index * length, last: Math.min(size, (index + 1) * length) - 1 }]
 }

@@ -211,6 +211,26 @@ describe('a blob store in S3', () => {
       },
     ))
 
+  test('copies no further parts after one has failed', () =>
+    withStore({ limits: { ...options.limits, copyBytes: 1000, copyPartBytes: 1000 } }, async (blobs) => {
+      const { promise: failed, resolve: reportFailure } = Promise.withResolvers<void>()
+      let copies = 0
+      proxy.intercept = async (incoming, response) => {
+        if (incoming.headers['x-amz-copy-source-range'] === undefined) return false
+        copies++
+        if (incoming.url?.includes('partNumber=1&')) {
+          response.on('finish', reportFailure)
+          return fail(response, 403, 'AccessDenied')
+        }
+        await failed
+        await pause(10) // the client reads the failure
+        response.end('<CopyPartResult><ETag>"part"</ETag></CopyPartResult>')
+        return true
+      }
+      await assert.rejects(push(blobs, randomBytes(40_000)), /AccessDenied/)
+      assert.ok(copies < 40, `${copies} of 40 parts were copied`)
+    }))
+
   test('makes URLs that are valid without credentials', () =>
     withStore({ redirectSeconds: 60 }, async (blobs) => {
       const content = randomBytes(1000)
