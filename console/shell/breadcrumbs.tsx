@@ -38,7 +38,7 @@ export function Breadcrumbs({ place: { group } }: { place: Place }) {
           <li class="between">
             <Menu
               icon="more"
-              label={`${between.length} groups between`}
+              label={`${between.length} groups in between`}
               items={between.map((uid) => ({
                 ...{ key: uid, label: names.get(uid) ?? 'hidden group', to: paths.group(uid) },
                 disabledReason: names.has(uid) ? undefined : 'You may not see this group.',

@@ -31,7 +31,10 @@ const copyCount = 1250
 /** The copies, the group that is copied, and the organization. */
 const groupCount = copyCount + 2
 
-/** A caller and an organization have room for one list, and all together for two and less than a page of 200 copies. */
+/**
+ * A caller, and an organization, can leave one list unread. All organizations together can leave
+ * two, and then not even a page of 200 copies in addition.
+ */
 const unsentLimits = { perCaller: 15e6, perOrganization: 15e6, total: 21e6 }
 
 onEachStore('long lists of v1', (engine) => {

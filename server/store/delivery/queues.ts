@@ -38,10 +38,10 @@ export function* restartQueue(subscription: string, now: number, oldest: number)
 const maxDisorderMs = 5 * 60_000
 
 /**
- * All events of the organization since `time` have a greater sequence than the returned one, but so
- * may some earlier events. Returns the last sequence if there are no events since `time`. The range
- * of times and the index `events_by_time` limit how many rows are read. `+ 0` prevents a search for
- * the minimum in the order of the primary key, which would read the log from its start.
+ * Returns a sequence after which all events of the organization since `time` follow, perhaps with
+ * some earlier events among them. If there are no events since `time`, this is the last sequence.
+ * The range of times and the index `events_by_time` limit how many rows are read. `+ 0` prevents a
+ * search for the minimum in the order of the primary key, which would read the log from its start.
  */
 function* lastSequenceBefore(root: string, time: number): Work<number> {
   const row = yield* first(sql`select coalesce(
@@ -149,8 +149,9 @@ export type DueByOrganization = {
 }
 
 /**
- * The queues that wait longest in each of the organizations after `after`. Looks at up to `limit` organizations that have
- * a `due_time`, by two look-ups in the index `delivery_queues_by_root` for each, however many queues they have.
+ * The queues that wait longest in each of the organizations after `after`. Looks at up to `limit`
+ * organizations in which a queue has a `due_time`. Each takes two look-ups in the index
+ * `delivery_queues_by_root`, however many queues it has.
  */
 export function* findDueByOrganization(
   isProven: boolean,

@@ -57,9 +57,9 @@ function setV1Fields(config: SyncConfig, fields: NonNullable<V1RepoFields['syncC
 }
 
 /**
- * A source is a repo that the caller may list, so that nobody copies images from a repo that they
- * cannot read; or an image of any registry. `acme/static` means the repo that registry clients find by this name in the
- * organization `acme`, if the repo with this configuration is in `acme` as well.
+ * A source is an image of any registry, or a repo that the caller may list, so that nobody copies
+ * images from a repo that they cannot read. `acme/static` means the repo that registry clients find
+ * by this name in the organization `acme`, if the repo with this configuration is in `acme` too.
  */
 function* resolveSource(source: string, { uid, caller, time }: SyncContext): Work<string> {
   if (isUid(source)) {
