@@ -18,7 +18,7 @@ const commands: Record<string, (context: Context, runtime: Runtime) => Promise<v
 }
 
 export async function runAuth([name = '', ...args]: string[], runtime: Runtime): Promise<void> {
-  if (['', 'help', '--help', '-h'].includes(name) || args.includes('--help')) {
+  if (['', 'help', '--help', '-h'].includes(name) || args.some((arg) => ['--help', '-h'].includes(arg))) {
     runtime.stdout.write(`${authHelp}\n`)
     return
   }

@@ -50,8 +50,9 @@ export async function* listPages(
     const page = await listPage(connection, command, pageRequest)
     yield page
     if (page.nextPageToken === '') return
-    // `skip` applies to the first page only.
-    pageRequest = { ...pageRequest, pageToken: page.nextPageToken, skip: 0 }
+    // `skip` applies to the first page only. Not all lists have it.
+    const { skip: _, ...rest } = pageRequest
+    pageRequest = { ...rest, pageToken: page.nextPageToken }
   }
 }
 

@@ -452,7 +452,9 @@ examples('reviewing advisories', {
     assert.equal(proposed.status, 'PENDING')
     assert.equal(proposed.author, writer.identity)
     await assertDenied(updateAdvisoryEvent, { ...proposed, status: 'APPROVED' }, writer.token)
-    await succeed(updateAdvisoryEvent, { ...proposed, fixed: { fixedVersion: '2' } }, writer.token)
+    const change = { ...proposed, fixed: { fixedVersion: '2' }, reviewer: 'eve' }
+    const changed = await succeed(updateAdvisoryEvent, change, writer.token)
+    assert.equal(changed.reviewer, '', 'only approvers name a reviewer')
     const latest = { latestEventType: 'EVENT_TYPE_FILTER_FIXED', uidp: { ids: [parentId] } }
     assert.deepEqual(await uidsOf(stage, latest), [])
 
@@ -473,6 +475,8 @@ examples('reviewing advisories', {
     await assertDenied(updateAdvisoryEvent, { id, fixed }, writer.token)
     assert.deepEqual((await succeed(listAdvisoryEvents, { parentId })).items, [approved])
 
+    const rejected = await succeed(updateAdvisoryEvent, { ...approved, status: 'REJECTED' }, approver.token)
+    await assertDenied(updateAdvisoryEvent, { ...rejected, status: 'PENDING' }, writer.token)
     const changesRequested = { ...approved, status: 'REQUEST_CHANGES', reviewer: 'the board' }
     const returned = await succeed(updateAdvisoryEvent, changesRequested, approver.token)
     assert.equal(returned.reviewer, 'the board')

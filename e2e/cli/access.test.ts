@@ -121,6 +121,10 @@ onEachStore('stemma access', (engine) => {
       entries.map(({ role }: { role: { name: string } }) => role.name),
       ['viewer', 'owner'],
     )
+    for (const question of ['who-can repo.list acme/platform', 'reach ci']) {
+      const all = await succeed(`access ${question} --all -o json`)
+      assert.equal(await succeed(`access ${question} --all --page-size 1 -o json`), all)
+    }
     const unclear = await run('access who-can PingService.Ping acme')
     assert.match(unclear.stderr, /PingService\.Ping needs no capability; name one capability instead/)
     const unknown = await run('access who-can platform.iam.Groups.Create acme')

@@ -135,7 +135,7 @@ describe('the settings of an organization in the console', {
       ...{ name: 'reader', capabilities: ['CAP_IAM_GROUPS_LIST'] },
     })
     const made = await stage.call('POST', `/iam/v2beta1/identityProviders/${team}`, {
-      ...{ name: 'of-below', defaultRole: role },
+      ...{ name: 'of-below', defaultRole: String(role) },
       oidc: { issuer: 'https://issuer.test', clientId: 'stemma', clientSecret: 'hush' },
     })
     const uid = made.uid as string

@@ -48,8 +48,7 @@ was restored. Use it only if no other database has its content in the same folde
         const collected = await collectGarbage({ ...deps, access, pause: () => pause(pauseMs) }, options)
         await store.write(() => recordCommand(access, 'content', 'collected', { ...options, ...collected }))
         return collected
-      })
-      progress.end()
+      }).finally(() => progress.end())
       context.stdout.write(summaryOf(totals, isDryRun))
       return totals.failures > 0 ? 1 : 0
     } finally {

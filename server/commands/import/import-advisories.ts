@@ -45,18 +45,21 @@ export async function importAdvisories(
   }
   const writeBatch = openWriter(store, group, summary, ({ source, reason }) => reportBroken(source, reason))
 
-  for await (const chunk of convertRecords({ group, path, time: now() })) {
-    for (const { file, reason } of chunk.broken) reportBroken(file, reason)
-    for (const item of chunk.items) {
-      if (batch.isClosedTo(item)) await writeBatch(batch.drain())
-      batch.add(item)
+  try {
+    for await (const chunk of convertRecords({ group, path, time: now() })) {
+      for (const { file, reason } of chunk.broken) reportBroken(file, reason)
+      for (const item of chunk.items) {
+        if (batch.isClosedTo(item)) await writeBatch(batch.drain())
+        batch.add(item)
+      }
+      summary.records += chunk.records
+      summary.empty += chunk.empty
+      progress.update(summary.records, chunk.total)
     }
-    summary.records += chunk.records
-    summary.empty += chunk.empty
-    progress.update(summary.records, chunk.total)
+    await writeBatch(batch.drain())
+  } finally {
+    progress.end()
   }
-  await writeBatch(batch.drain())
-  progress.end()
   return summary
 }
 

@@ -64,31 +64,34 @@ function changeList(
   const sent = (normalizeValue(attribute, value, path) ?? []) as unknown[]
   requireFewValues(attribute, sent)
   if (op === 'add') setList(holder, attribute, withAdded(current, sent, budget))
-  else setList(holder, attribute, listAfter(op, current, sent, value !== undefined && value !== null))
+  else if (op === 'replace') setList(holder, attribute, sent)
+  // Entra removes values of a list by sending them, without a filter in the path.
+  else setList(holder, attribute, isNull(value) ? [] : withoutNamed(current, sent, budget))
 }
 
-function listAfter(
-  op: 'remove' | 'replace',
-  current: unknown[],
-  sent: unknown[],
-  hasValue: boolean,
-): unknown[] {
-  if (op === 'replace') return sent
-  // Entra removes values of a list by sending them, without a filter in the path.
-  return hasValue ? current.filter((value) => !sent.some((one) => isNamedBy(value, one))) : []
+const isNull = (value: unknown) => value === undefined || value === null
+
+function withoutNamed(current: unknown[], sent: unknown[], budget: Budget): unknown[] {
+  const keys = new Set(sent.filter(hasValue).map(({ value }) => value))
+  const others = sent.filter((one) => !hasValue(one))
+  return current.filter((value) => {
+    budget.spend(others.length)
+    return !(hasValue(value) && keys.has(value.value)) && !others.some((one) => isNamedBy(value, one))
+  })
 }
+
+const hasValue = (value: unknown): value is { value: unknown } =>
+  typeof value === 'object' && value !== null && 'value' in value
 
 function withAdded(current: unknown[], sent: unknown[], budget: Budget): unknown[] {
   const known = new Set<string>()
-  for (const value of current) {
+  const isNew = (value: unknown) => {
     const text = textOf(value)
     budget.spend(text.length)
-    known.add(text)
+    return known.size < known.add(text).size
   }
-  return withOnePrimary(
-    current,
-    sent.filter((value) => !known.has(textOf(value))),
-  )
+  current.forEach(isNew)
+  return withOnePrimary(current, sent.filter(isNew))
 }
 
 /** Equal for values that are equal. Values are simple, or have simple sub-attributes. */
@@ -98,13 +101,12 @@ const textOf = (value: unknown): string =>
     : JSON.stringify(value)
 
 /**
- * Whether a sent value means this one: the sub-attribute `value` is the same or, if it was not
- * sent, all sub-attributes that were sent are the same.
+ * Whether a sent value without the sub-attribute `value` means this one: all sub-attributes that
+ * were sent are the same.
  */
 const isNamedBy = (value: unknown, sent: unknown): boolean => {
   if (typeof sent !== 'object' || sent === null) return value === sent
   const named = value as Resource // values of one list have one type
-  if ('value' in sent) return named.value === (sent as Resource).value
   return Object.entries(sent).every(([name, content]) => named[name] === content)
 }
 
@@ -172,6 +174,8 @@ function withMissing(current: Resource[], change: Change): Resource[] {
   const isCreated = op === 'add' || (op === 'replace' && sub !== undefined)
   const template = isCreated ? (selection ? templateOf(attribute, selection.filter) : {}) : undefined
   if (!template) throw badRequest('noTarget', `${path} selects no value`)
+  // Null is no value (RFC 7643 section 2.5), so nothing is created for it.
+  if (isNull(change.value)) return current
   return withOnePrimary(current, [changedValue(template, { ...change, op: 'add' })]) as Resource[]
 }
 

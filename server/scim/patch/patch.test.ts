@@ -73,6 +73,12 @@ describe('a PATCH', () => {
   test('adds values to a list once, and keeps one primary value', () => {
     const other = { type: 'other', value: 'a@b.example', primary: true }
     assert.deepEqual(patched({ op: 'add', path: 'emails', value: [home] }).emails, [work, home])
+    const third = { type: 'other', value: 'c@d.example' }
+    assert.deepEqual(patched({ op: 'add', path: 'emails', value: [third, third] }).emails, [
+      work,
+      home,
+      third,
+    ])
     assert.deepEqual(patched({ op: 'add', path: 'emails', value: other }).emails, [
       ...[{ ...work, primary: false }, home, other],
     ])
@@ -95,6 +101,7 @@ describe('a PATCH', () => {
       ...[{ type: 'work', value: 'ada@acme.example' }, home],
     ])
     assert.deepEqual(patched({ op: 'remove', path: 'emails', value: [{ value: home.value }] }).emails, [work])
+    assert.deepEqual(patched({ op: 'remove', path: 'emails', value: [{ type: 'home' }] }).emails, [work])
     const replaced = {
       op: 'replace',
       path: 'emails[type eq "home"]',
@@ -113,6 +120,13 @@ describe('a PATCH', () => {
     assert.deepEqual(patched({ op: 'Add', path: 'roles[primary eq "True"].value', value: 'admin' }).roles, [
       { primary: true, value: 'admin' },
     ])
+    for (const path of [
+      'phoneNumbers.value',
+      'phoneNumbers[type eq "work"].value',
+      'roles[primary eq true].value',
+    ])
+      for (const op of ['add', 'replace'])
+        assert.deepEqual(patched({ op, path, value: null }), ada(), 'null creates nothing')
     refused('noTarget', { op: 'replace', path: 'phoneNumbers[type eq "fax"]', value: mobile })
     refused('noTarget', { op: 'replace', path: 'phoneNumbers[type co "fax"].value', value: '1' })
     refused('noTarget', { op: 'remove', path: 'phoneNumbers[type eq "fax"]' })

@@ -54,6 +54,7 @@ function emailsOf(claims: IdTokenClaims, domain: string | undefined): Partial<Pe
 }
 
 function nameOf({ name }: IdTokenClaims): string | undefined {
-  const text = typeof name === 'string' ? name.replace(/\p{C}/gu, ' ').trim().slice(0, 255) : ''
+  const text =
+    typeof name === 'string' ? name.replace(/\p{C}/gu, ' ').trim().slice(0, 255).toWellFormed() : ''
   return text === '' ? undefined : text
 }

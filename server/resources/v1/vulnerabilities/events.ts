@@ -1,5 +1,6 @@
 // The calls for events of an advisory. Events are stored in their advisory, so writing an event revises the advisory.
 import { create } from '@bufbuild/protobuf'
+import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type {
   AdvisoryEventFilter,
   CreateAdvisoryEventRequest,
@@ -11,6 +12,7 @@ import {
 } from '@stemma/api/gen/platform/vulnerabilities/v1/advisory_pb.ts'
 import type { Advisory, AdvisoryEvent } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { notFound } from '../../../aip/errors.ts'
+import { requireMatch } from '../../../aip/etag.ts'
 import { parentOf } from '../../../aip/uid.ts'
 import { admitToRead } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
@@ -54,7 +56,9 @@ export const eventMethods = ({ store, idempotency, advisoryWrites }: V1Dependenc
       if (advisoryUid === '') throw notFound(V1EventSchema.typeName, id)
       const event = eventFromV1(call.request)
       event.uid = id
-      const revise = ({ events }: Advisory) => {
+      let updateTimeBefore = 0
+      const revise = ({ events, updateTime }: Advisory) => {
+        updateTimeBefore = updateTime ? timestampMs(updateTime) : 0
         const index = events.findIndex(({ uid }) => uid === id)
         const before = events[index]
         if (!before) throw notFound(V1EventSchema.typeName, id)
@@ -63,6 +67,8 @@ export const eventMethods = ({ store, idempotency, advisoryWrites }: V1Dependenc
         events[index] = event
       }
       yield* withV1ErrorFields(pathStart.updateEvent, advisoryWrites.revise(grants, advisoryUid, revise))
+      // The entity tag is that of the advisory, because its events have none. See `update` of advisories.
+      requireMatch(call.ifMatch, updateTimeBefore)
       return eventReply(event)
     }),
 })

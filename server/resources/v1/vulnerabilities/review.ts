@@ -1,5 +1,5 @@
-// Callers who may write advisories may propose events. Only approvers may approve or reject events, or change approved
-// events.
+// Callers who may write advisories may propose events. Only approvers may approve or reject events, change approved or
+// rejected events, or name a reviewer.
 import { equals } from '@bufbuild/protobuf'
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import type { AdvisoryEvent } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
@@ -14,8 +14,8 @@ import { holds } from '../../../policy/grants.ts'
 
 /**
  * Fills in the author, review state and reviewer of an event that the caller writes. Requires the capability to approve
- * in `scope` if the caller approves or rejects the event or changes an approved one. `before` is the stored event that
- * `event` replaces.
+ * in `scope` if the caller approves or rejects the event or changes one that was approved or rejected. `before` is the
+ * stored event that `event` replaces. A reviewer that is named by a caller without this capability is ignored.
  */
 export function applyReviewRules(
   grants: Grants,
@@ -28,12 +28,13 @@ export function applyReviewRules(
   event.author ||= identity
   const isReview = event.reviewState !== ReviewState.PENDING
   if (isReview) event.reviewer ||= identity
-  const needsApprover = isReview || before?.reviewState === ReviewState.APPROVED
-  const isUnchanged = before && equals(AdvisoryEventSchema, before, event)
-  if (needsApprover && !isUnchanged) requireApprover(grants, scope)
+  if (holds(grants, [approve], scope)) return
+  const needsApprover = isReview || (before && decidedStates.includes(before.reviewState))
+  if (!needsApprover) event.reviewer = before?.reviewer ?? ''
+  else if (!before || !equals(AdvisoryEventSchema, before, event))
+    throw permissionDenied(nameOf(approve), scope)
 }
 
-function requireApprover(grants: Grants, scope: string): void {
-  const approve = Capability.CAP_ADVISORIES_APPROVE
-  if (!holds(grants, [approve], scope)) throw permissionDenied(nameOf(approve), scope)
-}
+const approve = Capability.CAP_ADVISORIES_APPROVE
+/** In the other states, the author may still change the event. */
+const decidedStates: readonly ReviewState[] = [ReviewState.APPROVED, ReviewState.REJECTED]
