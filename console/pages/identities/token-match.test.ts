@@ -43,6 +43,29 @@ test('a missing claim and a list match no pattern', () => {
   assert.deepEqual(matching, ['sub', 'aud'])
 })
 
+test('an issuer or subject that is empty or not a string does not match, as on the server', () => {
+  const claimMatch = { ...identity.claimMatch, subjectPattern: '.*' }
+  const subjectMatches = (sub: unknown) =>
+    compareClaims({ claimMatch }, { ...fitting, sub }, [audience], now)[1]?.matches
+  assert.equal(subjectMatches('any'), true)
+  for (const sub of ['', 42, true, 'a\0b']) assert.equal(subjectMatches(sub), false, JSON.stringify(sub))
+  const staticKeys = { ...keys, issuer: '42' }
+  const issuerMatches = (iss: unknown) =>
+    compareClaims({ staticKeys }, { ...fitting, iss }, [audience], now)[0]?.matches
+  assert.equal(issuerMatches('42'), true)
+  assert.equal(issuerMatches(42), false)
+})
+
+test('a rule can require that a claim is empty', () => {
+  const claimMatch = { ...identity.claimMatch, claims: { environment: '' } }
+  const resultOf = (environment: unknown) =>
+    compareClaims({ claimMatch }, { ...fitting, environment }, [audience], now)[3]
+  const row = { claim: 'environment', expected: '(empty)' }
+  assert.deepEqual(resultOf(''), { ...row, actual: '(empty)', matches: true })
+  assert.deepEqual(resultOf('production'), { ...row, actual: 'production', matches: false })
+  assert.deepEqual(resultOf(undefined), { ...row, actual: '', matches: false })
+})
+
 test('a token must have an audience and both times, and must not be too old', () => {
   const anyAudience = { claimMatch: { ...identity.claimMatch, audiencePattern: '.*' } }
   const { aud: _, ...withoutAudience } = fitting

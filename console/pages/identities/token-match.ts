@@ -46,8 +46,11 @@ export function compareClaims(
   const { issuer, subject } = claimMatch ?? staticKeys ?? {}
   const named = claimMatch?.audience ? [claimMatch.audience] : (staticKeys?.audiences ?? [])
   return [
-    compare('iss', claims.iss, issuer, claimMatch?.issuerPattern, matchIssuerPattern),
-    compare('sub', claims.sub, subject, claimMatch?.subjectPattern),
+    requireText(
+      compare('iss', claims.iss, issuer, claimMatch?.issuerPattern, matchIssuerPattern),
+      claims.iss,
+    ),
+    requireText(compare('sub', claims.sub, subject, claimMatch?.subjectPattern), claims.sub),
     compareAudience(claims.aud, named.length > 0 ? named : ownAudiences, claimMatch?.audiencePattern),
     ...Object.entries(claimMatch?.claims ?? {}).map(([name, value]) => compare(name, claims[name], value)),
     ...Object.entries(claimMatch?.claimPatterns ?? {}).map(([name, pattern]) =>
@@ -106,10 +109,16 @@ function compare(
   match = matchPattern,
 ): ClaimResult {
   const actual = textOf(value)
+  const isExact = exact !== undefined
   const matches =
-    canMatch(value) && (exact ? actual === exact : pattern ? matchInBrowser(match, pattern, actual) : false)
-  return { claim, actual, expected: exact || (pattern ? `pattern ${pattern}` : 'a value'), matches }
+    canMatch(value) && (isExact ? actual === exact : pattern ? matchInBrowser(match, pattern, actual) : false)
+  const expected = isExact ? exact || '(empty)' : pattern ? `pattern ${pattern}` : 'a value'
+  return { claim, actual: value === '' ? '(empty)' : actual, expected, matches }
 }
+
+/** The server refuses a token whose issuer or subject is not a string, or is empty, even if a pattern matches it. */
+const requireText = (result: ClaimResult, value: unknown): ClaimResult =>
+  isFilled(value) ? result : { ...result, matches: false }
 
 /** One of several audiences is enough. The server refuses a token if any audience is not a string. */
 function compareAudience(
@@ -130,7 +139,8 @@ function compareAudience(
   }
 }
 
-const isFilled = (value: unknown) => typeof value === 'string' && value !== ''
+/** The server also refuses NUL in these claims. */
+const isFilled = (value: unknown) => typeof value === 'string' && value !== '' && !value.includes('\0')
 
 /** Missing claims, arrays and objects never match, as on the server. */
 const canMatch = (value: unknown) => ['string', 'number', 'boolean'].includes(typeof value)
