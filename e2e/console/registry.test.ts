@@ -42,16 +42,17 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
     await page.getByLabel('Readme').fill('How to run it')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.locator('.markdown').getByText('How to run it').waitFor()
-    // Another change keeps the line break at the end of a readme.
+    // Another change keeps the line breaks of a readme, also those of Windows and at its end.
     const { repos } = await stage.call('GET', '/registry/v2beta1/repos?name=app')
     const readme = `/registry/v2beta1/repos/${(repos as { uid: string }[])[0]?.uid}/readme`
-    await stage.call('PATCH', readme, { content: 'How to run it\n' })
+    const windowsText = 'How to run it\r\non Windows\r\n'
+    await stage.call('PATCH', readme, { content: windowsText })
     await page.reload()
     await page.getByRole('link', { name: 'Change repo' }).click()
     await page.getByLabel('Description').fill('another description')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    assert.equal((await stage.call('GET', readme)).content, 'How to run it\n')
+    assert.equal((await stage.call('GET', readme)).content, windowsText)
     await page.goto(stage.at(paths.repos(organization)))
     await page.getByRole('button', { name: 'Actions for app' }).click()
     await page.getByRole('menuitem', { name: 'Delete' }).click()

@@ -30,8 +30,9 @@ export function EditRepo({ place, repo, readme, readmeError }: EditRepoProps) {
         .filter((pattern) => pattern !== ''),
     }
     if (!(await repos.run({ repo: changed, updateMask: 'description,public,immutable_tags' }))) return
-    const repoReadme = { uid: repo.uid ?? '', content: text('readme') }
-    const isChanged = values.has('readme') && repoReadme.content !== (readme?.content ?? '').trim()
+    const repoReadme = { uid: repo.uid ?? '', content: withLineFeeds(text('readme')) }
+    const isChanged =
+      values.has('readme') && repoReadme.content !== withLineFeeds(readme?.content ?? '').trim()
     if (!isChanged || (await readmes.run({ repoReadme }))) await closeDialog(place)
   }
   return (
@@ -79,3 +80,6 @@ export function EditRepo({ place, repo, readme, readmeError }: EditRepoProps) {
     </Dialog>
   )
 }
+
+/** A text field changes the line breaks of its value, so texts are compared without that difference. */
+const withLineFeeds = (text: string) => text.replace(/\r\n?/g, '\n')
