@@ -63,6 +63,25 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
     noProblems()
   })
 
+  test('the first push names the repo by its uid if a group has a name that registry clients reject', async () => {
+    const { page } = stage
+    const group = await stage.call('POST', `/iam/v2beta1/groups/${organization}`, { name: 'two words' })
+    await page.goto(stage.at(paths.repos(String(group.uid))))
+    await page.getByText('Create a repo first.').waitFor()
+    assert.equal(await page.getByText('docker push').count(), 0)
+    const repo = await stage.call('POST', `/registry/v2beta1/repos/${group.uid}`, { name: 'app' })
+    await page.goto(stage.at(paths.repo(String(group.uid), String(repo.uid))))
+    const commands = await page.getByLabel('push commands', { exact: true }).innerText()
+    const { host } = new URL(stage.platform.url)
+    const image = commands.match(/^docker push (\S+):v1$/m)?.[1]
+    assert.equal(image, `${host}/${repo.uid}`)
+    const client = ociClient(stage.platform.url, await stage.platform.tokenOf(stage.owner))
+    await client.pushImage(image.slice(host.length + 1), 'v1', 'the first image')
+    await page.reload()
+    await page.getByRole('link', { name: 'v1', exact: true }).waitFor()
+    noProblems()
+  })
+
   test('a readme that is not loaded yet, or cannot be loaded, is not replaced', async () => {
     const { page } = stage
     const repo = (await stage.call('POST', `/registry/v2beta1/repos/${organization}`, { name: 'slow' }))

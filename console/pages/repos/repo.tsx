@@ -18,7 +18,7 @@ import { Time } from '../../ui/time.tsx'
 import { CreateTag, DeleteTag } from '../tags/edit.tsx'
 import { DeleteRepo } from './delete.tsx'
 import { EditRepo } from './edit.tsx'
-import { FirstPush } from './first-push.tsx'
+import { NoTags } from './first-push.tsx'
 import { useImageName } from './image-name.ts'
 import { EditRetention } from './retention.tsx'
 import { retentionTexts } from './retention-text.ts'
@@ -69,7 +69,7 @@ export default function Repo({ place }: PageProps) {
       <section class="panel flush">
         <h2>Tags</h2>
         {tags.length === 0 ? (
-          <FirstPush group={groupIn(place)} repo={repo.name} />
+          <NoTags repo={repo} />
         ) : (
           <Table
             label="Tags"

@@ -21,7 +21,7 @@ import { PageHeader } from '../../ui/page-header.tsx'
 import { Pager, pageOf, Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
 import { DeleteRepo } from './delete.tsx'
-import { FirstPush, loginCommand } from './first-push.tsx'
+import { loginCommand, NoRepos } from './first-push.tsx'
 import { sizeText } from './size.ts'
 
 const readRepos = (place: Place) =>
@@ -67,7 +67,7 @@ export default function Repos({ place }: PageProps) {
             The search finds parts of names, in this group and below it.
           </Empty>
         ) : (
-          <FirstPush group={place.group} />
+          <NoRepos group={place.group} />
         )
       ) : (
         <section class="panel flush">
