@@ -2,6 +2,8 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { errorText } from '../api/error-text.ts'
+import { Problem } from './form.tsx'
 import { Icon } from './icon.tsx'
 
 export type TreeNode = {
@@ -11,7 +13,15 @@ export type TreeNode = {
   menu?: ComponentChildren
 }
 
-export type Children = { nodes: readonly TreeNode[]; isLoading: boolean; hasMore: boolean; loadMore(): void }
+export type Children = {
+  nodes: readonly TreeNode[]
+  isLoading: boolean
+  /** Why nodes could not be loaded. */
+  error: unknown
+  reload(): void
+  hasMore: boolean
+  loadMore(): void
+}
 
 export type TreeProps = {
   label: string
@@ -159,7 +169,7 @@ function Node({ node, level, state }: { node: TreeNode; level: number; state: Tr
 }
 
 function ChildNodes({ uid, level, state }: { uid: string; level: number; state: TreeState }) {
-  const { nodes, isLoading, hasMore, loadMore } = state.useChildren(uid)
+  const { nodes, isLoading, error, reload, hasMore, loadMore } = state.useChildren(uid)
   const list = useRef<HTMLUListElement>(null)
   /** The number of nodes when "Show more" was pressed, until new ones are there. */
   const shown = useRef<number | undefined>(undefined)
@@ -176,7 +186,13 @@ function ChildNodes({ uid, level, state }: { uid: string; level: number; state: 
     shown.current = nodes.length
     loadMore()
   }
-  const note = isLoading ? 'Loading' : nodes.length === 0 ? 'Nothing below' : undefined
+  // The button "Try again" is removed while the nodes load, so the focus moves to the node above them.
+  const tryAgain = () => {
+    list.current?.closest<HTMLElement>('[role=treeitem]')?.focus()
+    reload()
+  }
+  const isEmpty = nodes.length === 0 && error === undefined
+  const note = isLoading ? 'Loading' : isEmpty ? 'Nothing below' : undefined
   return (
     <ul role="group" ref={list}>
       {nodes.map((node) => (
@@ -186,6 +202,17 @@ function ChildNodes({ uid, level, state }: { uid: string; level: number; state: 
         <li role="none" class="tree-row quiet" data-level={Math.min(level, 12)}>
           <span class="tree-toggle" />
           {note}
+        </li>
+      )}
+      {error !== undefined && (
+        <li role="none" class="tree-row" data-level={Math.min(level, 12)}>
+          <span class="tree-toggle" />
+          <Problem error={error} />
+          {!hasMore && errorText(error).mayRetry && (
+            <button type="button" class="button plain" onClick={tryAgain}>
+              Try again
+            </button>
+          )}
         </li>
       )}
       {hasMore && (

@@ -5,6 +5,7 @@ import { paths } from '@stemma/console/paths.ts'
 import type { Page, Route } from 'playwright-core'
 import { noChromium } from '../sign-in/chromium.ts'
 import { checkShown } from './check-page.ts'
+import { addManyGroups } from './many-groups.ts'
 import type { Stage } from './stage.ts'
 import { openStage } from './stage.ts'
 
@@ -162,6 +163,45 @@ describe('the console', { skip: noChromium ?? false, timeout: 600_000 }, () => {
       assert.equal(await page.getByRole('button', { name: 'Try again' }).count(), mayHelp ? 1 : 0, title)
       await page.unroute(listIdentities)
     }
+  })
+
+  test('says that the groups below a group cannot be loaded, and loads them by a click', async () => {
+    const crowd = await addManyGroups(stage, 'crowd', 201)
+    const listChildren = /\/iam\/v2beta1\/groups\?.*children/i
+    const failures = {
+      internal: { status: 500, code: 13, message: 'Internal' },
+      denied: { status: 403, code: 7, message: 'Permission denied: no' },
+    }
+    let failure: Failure | undefined = failures.denied
+    await page.route(listChildren, (route) => (failure ? fail(route, failure) : route.continue()))
+    const item = (name: string) => page.getByRole('treeitem', { name, exact: true })
+    const alert = page.getByRole('tree').getByRole('alert')
+    const button = (name: string) => page.getByRole('button', { name })
+    const openGroups = () => page.goto(stage.at(paths.groups(crowd)))
+    await openGroups()
+    await alert.getByText('Access denied').waitFor()
+    assert.equal(await button('Try again').count(), 0)
+    assert.equal(await page.getByText('Nothing below').count(), 0)
+
+    failure = failures.internal
+    await openGroups()
+    await alert.getByText('This did not work').waitFor()
+    assert.equal(await page.getByText('Nothing below').count(), 0)
+    await checkShown(page, 'a tree that cannot be loaded')
+    failure = undefined
+    await button('Try again').press('Enter')
+    await item('crowd-00199').waitFor()
+    await alert.waitFor({ state: 'detached' })
+    await item('crowd').and(page.locator(':focus')).waitFor()
+
+    failure = failures.internal
+    await button('Show more').click()
+    await alert.getByText('This did not work').waitFor()
+    failure = undefined
+    await button('Show more').click()
+    await item('crowd-00200').waitFor()
+    await alert.waitFor({ state: 'detached' })
+    await page.unroute(listChildren)
   })
 
   test('keeps the previous page while a slow one loads, and marks it as busy', async () => {

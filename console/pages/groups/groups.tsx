@@ -67,7 +67,7 @@ export default function Groups({ place }: PageProps) {
     ),
   })
   const useChildren = (uid: string): Children => {
-    const { data, isPending, hasNextPage, fetchNextPage } = useInfiniteQuery({
+    const { data, error, isPending, hasNextPage, fetchNextPage, refetch } = useInfiniteQuery({
       queryKey: ['groups', 'tree', uid],
       queryFn: ({ pageParam, signal }) =>
         api.groups.listGroups(
@@ -83,6 +83,8 @@ export default function Groups({ place }: PageProps) {
     return {
       nodes: children.map((child) => nodeOf(child, denialIn)),
       isLoading: isPending,
+      error: error ?? undefined,
+      reload: () => void refetch(),
       hasMore: hasNextPage,
       loadMore: () => void fetchNextPage(),
     }
