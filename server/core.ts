@@ -158,7 +158,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   const onEventError = (err: unknown) => log.warn({ err }, 'events could not be recorded')
   const onLostEvents = (count: number) => {
     if (options.counts) addCounts(options.counts, { eventsDropped: count })
-    log.warn({ count }, 'too many events at a time: some were not recorded')
+    log.warn({ count }, 'events are missing in the audit log: too many waited, or they could not be recorded')
   }
   const eventBuffer = openEventBuffer({ store: eventStore, onError: onEventError, onLost: onLostEvents })
   const refusedWrites = openRefusedWrites({

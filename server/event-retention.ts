@@ -63,7 +63,7 @@ export function eventMetrics(counts: BackgroundCounts): ScalarMetric[] {
   return [
     {
       ...{ name: 'stemma_events_dropped_total', type: 'counter', value: eventsDropped },
-      help: 'Issued tokens, pulls and refused writes that were not recorded because the buffer was full',
+      help: 'Issued tokens, pulls and refused writes that could not be recorded in the audit log',
     },
     {
       ...{ name: 'stemma_events_expired_total', type: 'counter', value: eventsExpired },

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { systemOrigin } from '../policy/origin.ts'
+import type { Store } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
+import { StoreError } from '../store/store-error.ts'
 import type { Platform } from '../testing/platform.ts'
 import { startPlatform } from '../testing/platform.ts'
 import { recordedEvents } from '../testing/sealed-events.ts'
@@ -73,5 +75,34 @@ onEachStore('refused writes', (engine) => {
     )
     assert.deepEqual(rows.flat(), ['{"count":10}'])
     await refused.stop()
+  })
+  test('are recorded when an unavailable store is available again', async () => {
+    const { organization } = await platform.addOrganization('outage')
+    let isAvailable = false
+    const store: Store = {
+      ...platform.store,
+      async write(work, deadline) {
+        if (!isAvailable) throw new StoreError('unavailable')
+        return platform.store.write(work, deadline)
+      },
+    }
+    const now = () => 0
+    const errors: unknown[] = []
+    const refused = openRefusedWrites({
+      ...{ store, now, onError: (error) => errors.push(error) },
+      onLost: (count) => assert.fail(`${count} events are lost`),
+    })
+    const origin = systemOrigin('rest', 'CreateGroup', { now, random: randomBytes })
+    refused.add({
+      ...{ group: organization, kind: 'groups', uid: organization },
+      ...{ action: 'refused', code: 7, origin },
+    })
+    await refused.flush()
+    isAvailable = true
+    await refused.stop()
+    const rows = await platform.store.query(
+      sql`select uid from ${recordedEvents} where root = ${organization} and action = 'refused'`,
+    )
+    assert.deepEqual([rows.flat(), errors.length], [[organization], 1])
   })
 })

@@ -4,10 +4,10 @@
 // become one more entry with their count.
 import { BoundedMap } from '../bounded-map.ts'
 import type { Store } from '../store/db.ts'
-import type { EventWithOrigin } from '../store/events/record.ts'
-import { recordWithOrigins } from '../store/events/record.ts'
+import type { EventWithOrigin, PreparedEvent } from '../store/events/record.ts'
 import { among, sql } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
+import { openEventQueue } from './event-queue.ts'
 
 const windowMs = 60_000
 const maxPerCaller = 60
@@ -24,6 +24,7 @@ export type RefusedWritesOptions = {
   onError(error: unknown): void
   onLost(count: number): void
   delayMs?: number
+  retryMs?: number
 }
 
 export type RefusedWrites = {
@@ -38,25 +39,18 @@ export type RefusedWrites = {
 type Counted = { since: number; count: number; recorded: number; last: EventWithOrigin }
 
 export function openRefusedWrites(options: RefusedWritesOptions): RefusedWrites {
-  const { store, now, onError, onLost, delayMs = 500 } = options
+  const { store, now, onError, onLost, delayMs = 500, retryMs } = options
   const counts = new BoundedMap<string, Counted>(maxCounted, pushRest)
   /** By organization: how often an entry was requested in the minute that began at `since`. */
   const organizations = new BoundedMap<string, { since: number; requested: number }>(maxCounted)
-  let waiting: EventWithOrigin[] = []
-  let timer: NodeJS.Timeout | undefined
-  let isStopped = false
+  const queue = openEventQueue({
+    ...{ store, onError, onLost, delayMs, retryMs },
+    ...{ batchSize: rowsPerWrite, batchesPerTurn: maxWaiting, capacity: maxWaiting },
+    select: inExistingLogs,
+  })
 
   function push(event: EventWithOrigin): void {
-    if (waiting.length >= maxWaiting) {
-      onLost(1)
-      return
-    }
-    waiting.push(event)
-    if (timer || isStopped) return
-    timer = setTimeout(() => {
-      timer = undefined
-      void flush()
-    }, delayMs).unref()
+    queue.add(() => event)
   }
   function add(event: EventWithOrigin): void {
     const root = event.group.slice(0, rootLength)
@@ -96,28 +90,13 @@ export function openRefusedWrites(options: RefusedWritesOptions): RefusedWrites 
     }
   }
   const windowTimer = setInterval(endWindows, windowMs).unref()
-  let flushing: Promise<void> = Promise.resolve()
-  /** Waits for the batches of earlier calls too, so that `stop` returns when everything is stored. */
-  function flush(): Promise<void> {
-    flushing = flushing.then(insertWaiting)
-    return flushing
-  }
-  async function insertWaiting(): Promise<void> {
-    while (waiting.length > 0) {
-      const batch = waiting.slice(0, rowsPerWrite)
-      waiting = waiting.slice(rowsPerWrite)
-      await store.write(() => recordInExisting(batch)).catch(onError)
-    }
-  }
   return {
     add,
-    flush,
+    flush: queue.flush,
     async stop() {
-      isStopped = true
-      clearTimeout(timer)
       clearInterval(windowTimer)
       for (const counted of counts.values()) pushRest(counted)
-      await flush()
+      await queue.stop()
     },
   }
 }
@@ -125,11 +104,10 @@ export function openRefusedWrites(options: RefusedWritesOptions): RefusedWrites 
 const rootLength = 40
 
 /** A caller may name any uid. Only organizations and people that exist have a log. */
-function* recordInExisting(events: readonly EventWithOrigin[]): Work<void> {
-  const roots = [...new Set(events.map(({ group }) => group.slice(0, rootLength)))]
-  const rows = yield sql`select uid from groups where uid in ${among(roots)}
-    union all select uid from identities where uid in ${among(roots)}`
-  const existing = new Set(rows.map(([uid]) => uid as string))
-  const recorded = events.filter(({ group }) => existing.has(group.slice(0, rootLength)))
-  if (recorded.length > 0) yield* recordWithOrigins(recorded)
+function* inExistingLogs(events: readonly PreparedEvent[]): Work<readonly PreparedEvent[]> {
+  const roots = among([...new Set(events.map(({ root }) => root))])
+  const rows = yield sql`select uid from groups where uid in ${roots}
+    union all select uid from identities where uid in ${roots}`
+  const existing = new Set(rows.map(([uid]) => uid))
+  return events.filter(({ root }) => existing.has(root))
 }

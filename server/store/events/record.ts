@@ -2,10 +2,10 @@
 // deleted; other writes call `recordEvent`. Nothing is recorded if the access has no origin: that is upkeep, such as
 // rendering rows again.
 import type { Sql, Value } from '../sql.ts'
-import { deferrable, raw, sql } from '../sql.ts'
+import { among, deferrable, raw, sql } from '../sql.ts'
 import type { Work } from '../work.ts'
 import type { Origin, WriteAccess } from '../write-access.ts'
-import { eventColumns } from './event-row.ts'
+import { eventColumns, eventOf } from './event-row.ts'
 
 export type NewEvent = {
   /** The uid of the group in which it happened. The organization is the first segment. */
@@ -34,18 +34,43 @@ export function* recordEvents({ origin }: Recording, events: readonly NewEvent[]
   if (!origin || events.length === 0) return
   yield deferrable(
     insertInto,
-    events.map((event) => [...factsOf(origin, event), event.before ?? null, event.after ?? null]),
+    events.map((event) => rowOf(origin, event)),
   )
 }
 
 /** An event with its own origin, for events that are recorded without a write access. */
 export type EventWithOrigin = NewEvent & { origin: Origin }
 
-export function* recordWithOrigins(events: readonly EventWithOrigin[]): Work<void> {
+export const recordWithOrigins = (events: readonly EventWithOrigin[]): Work<void> =>
+  recordPrepared(events.map(prepareEvent))
+
+/** An event with its id. It can be recorded again if it is not known whether it was recorded (`withoutRecorded`). */
+export type PreparedEvent = { id: string; root: string; time: number; row: readonly Value[] }
+
+export function prepareEvent(event: EventWithOrigin): PreparedEvent {
+  const row = rowOf(event.origin, event)
+  const { id, root, time } = eventOf(row)
+  return { id, root, time, row }
+}
+
+export function* recordPrepared(events: readonly PreparedEvent[]): Work<void> {
+  if (events.length === 0) return
   yield deferrable(
     insertInto,
-    events.map((event) => [...factsOf(event.origin, event), event.before ?? null, event.after ?? null]),
+    events.map(({ row }) => row),
   )
+}
+
+/** The events that are not recorded yet. `events` has no index of ids, so its rows are found by root and time. */
+export function* withoutRecorded(events: readonly PreparedEvent[]): Work<readonly PreparedEvent[]> {
+  if (events.length === 0) return events
+  const ids = among(events.map(({ id }) => id))
+  const roots = among([...new Set(events.map(({ root }) => root))])
+  const times = among([...new Set(events.map(({ time }) => time))])
+  const rows = yield sql`select id from unsealed_events where id in ${ids}
+    union all select id from events where root in ${roots} and time in ${times} and id in ${ids}`
+  const recorded = new Set(rows.map(([id]) => id))
+  return events.filter(({ id }) => !recorded.has(id))
 }
 
 /** Records one event whose bytes are read by the statement itself, from rows that are in the store at that time. */
@@ -69,6 +94,12 @@ export function* recordStored(
 const insertInto = raw(`insert into unsealed_events (${eventColumns.join(', ')})`)
 
 const rootLength = 40
+
+const rowOf = (origin: Origin, event: NewEvent): Value[] => [
+  ...factsOf(origin, event),
+  event.before ?? null,
+  event.after ?? null,
+]
 
 /** The values of all columns before `before` and `after`. */
 type FactValues = [
