@@ -7,6 +7,7 @@ import type { Server } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { AccountService } from '@stemma/api/gen/platform/iam/v2beta1/account_pb.ts'
 import type { Browser, BrowserContext, CDPSession, Page, Request } from 'playwright-core'
 import { Code } from '../../server/aip/code.ts'
@@ -21,6 +22,7 @@ import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { passwordCost, startPlatform } from '../../server/testing/platform.ts'
+import { recordedEvents } from '../../server/testing/sealed-events.ts'
 import type { Engine } from '../../server/testing/stores.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import { newBrowserContext, noChromium, openChromium } from './chromium.ts'
@@ -194,7 +196,7 @@ describe('passkeys', { timeout: 300_000, skip: noChromium ?? false }, () => {
     test('refuse replays, other challenges, changed responses and copies of an authenticator', async () => {
       // Remove the keys of the other test, which the server no longer knows.
       await devtools.send('WebAuthn.clearCredentials', { authenticatorId })
-      await addAccount(platform, 'bob@example.com')
+      const identity = await addAccount(platform, 'bob@example.com')
       const { token } = await signInAt(url, platform, 'bob@example.com')
       const { registered } = await addPasskey(token, 'Key')
       const id = String(registered.body?.id)
@@ -256,6 +258,14 @@ describe('passkeys', { timeout: 300_000, skip: noChromium ?? false }, () => {
         }),
       ]
       for (const attack of attacks) assert.equal(await post(attack), 401, `attack ${attack.slice(0, 80)}`)
+
+      // Each response that names the passkey is in the log of its owner; the malformed ones are in nobody's.
+      const refusals = () =>
+        platform.store.query(sql`select root, uid, method, actor, code, details from ${recordedEvents}
+          where action = 'refused' and details like '%hwk%' and uid = ${identity}`)
+      while ((await refusals()).length < 5) await sleep(50)
+      const refusal = [identity, identity, 'sign-in', '', Code.UNAUTHENTICATED, '{"by":"hwk"}']
+      assert.deepEqual(await refusals(), Array(5).fill(refusal))
 
       // A higher stored counter: the authenticator that answers is a copy of an earlier state.
       const setCounter = (counter: number) =>

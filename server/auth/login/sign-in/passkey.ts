@@ -4,6 +4,7 @@ import { Code } from '../../../aip/code.ts'
 import { StatusError } from '../../../aip/errors.ts'
 import { passkeyScript } from '../../../pages/sign-in/passkey.ts'
 import type { Work } from '../../../store/work.ts'
+import type { Passkey } from '../../second-factors/passkeys.ts'
 import { findPasskey, recordPasskeyUse } from '../../second-factors/passkeys.ts'
 import type { Assertion } from '../../second-factors/webauthn.ts'
 import { readAssertion, relyingPartyOf, verifyAssertion } from '../../second-factors/webauthn.ts'
@@ -36,14 +37,47 @@ export async function signInWithPasskey(
   const expected = sealed === '' ? undefined : openPending(deps, interaction, sealed).identity
   try {
     const succeed = attemptAll(attemptsOf(deps.throttles, undefined, request.address))
-    const person = await verify(deps, interaction, form.get('response') ?? '', expected)
-    succeed()
-    return await finishSignIn(deps, request, interaction, 'hwk', person)
+    const presented = await readPresented(deps, form.get('response') ?? '')
+    try {
+      const person = await verify(deps, interaction, presented, expected)
+      succeed()
+      return await finishSignIn(deps, request, interaction, 'hwk', person)
+    } catch (error) {
+      if (error instanceof StatusError)
+        logRefusal(deps, request, expected ?? presented?.passkey.identity, error.code)
+      throw error
+    }
   } catch (error) {
-    if (error instanceof StatusError && error.code === Code.UNAUTHENTICATED)
-      deps.onSignInResult({ by: 'hwk', address: request.address, reason: 'wrong passkey' })
     return showLoginError(deps, interaction, error, 'email')
   }
+}
+
+/** The event log gets nothing without an identity: it is not known then whose log the event belongs to. */
+function logRefusal(
+  { pageLog, onSignInResult }: SignInDependencies,
+  request: PageRequest,
+  identity: string | undefined,
+  code: number,
+): void {
+  const by = 'hwk'
+  if (code === Code.UNAUTHENTICATED) {
+    const { address } = request
+    onSignInResult({ ...(identity !== undefined && { identity }), by, address, reason: 'wrong passkey' })
+  }
+  if (identity === undefined) return
+  pageLog.addRefused(request, { method: 'sign-in', action: 'refused', identity, code, details: { by } })
+}
+
+/** The response of an authenticator, and the stored passkey that it names. */
+type Presented = { assertion: Assertion; passkey: Passkey }
+
+async function readPresented(
+  { store }: SignInDependencies,
+  responseJson: string,
+): Promise<Presented | undefined> {
+  const assertion = readAssertion(responseJson)
+  const passkey = assertion && (await store.read(() => findPasskey(assertion.credentialId)))
+  return passkey && { assertion, passkey }
 }
 
 /** The same error whatever is wrong, so that it does not say whether a passkey or an account exists. */
@@ -57,12 +91,11 @@ const refused = () =>
 async function verify(
   deps: SignInDependencies,
   interaction: Interaction,
-  responseJson: string,
+  presented: Presented | undefined,
   expected: string | undefined,
 ): Promise<() => Work<AuthenticatedPerson>> {
-  const assertion = readAssertion(responseJson)
-  const passkey = assertion && (await deps.store.read(() => findPasskey(assertion.credentialId)))
-  if (!passkey || (expected !== undefined && passkey.identity !== expected)) throw refused()
+  if (!presented || (expected !== undefined && presented.passkey.identity !== expected)) throw refused()
+  const { assertion, passkey } = presented
   const counter = await verifyAssertion(
     relyingPartyOf(deps.authUrl, deps.baseUrl),
     assertion,
