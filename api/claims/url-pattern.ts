@@ -35,6 +35,25 @@ export function splitUrlPattern(pattern: string): PatternAlternative[] | undefin
 }
 
 /**
+ * Whether an alternative contains `://` but does not start with a scheme, such as `(https|http)://…`. It is matched as
+ * one expression.
+ */
+export const hasUnsplitUrl = (pattern: string): boolean =>
+  sequencesOf(atomsOf(pattern)).some(
+    (sequence) => !schemeStart.test(sourceOf(sequence)) && literalsOf(sequence).includes('://'),
+  )
+
+/** The literals of a sequence and of its groups. A repeated one is there twice; a space separates them elsewhere. */
+const literalsOf = (atoms: readonly Atom[]): string =>
+  atoms
+    .map(({ kind, literal, body, isRepeated }) => {
+      if (kind === 'literal') return isRepeated ? literal.repeat(2) : literal
+      if (kind === 'group') return literalsOf(atomsOf(body))
+      return kind === 'anchor' || kind === 'other' ? '' : ' '
+    })
+    .join('')
+
+/**
  * The alternatives of a pattern, without the anchors around them. If an alternative is a single group, it is replaced
  * by the alternatives of the group.
  */

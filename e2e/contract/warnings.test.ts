@@ -64,6 +64,22 @@ onEachStore('warnings', (engine) => {
       ],
       [{ claimMatch: { issuer, subjectPattern: '.*', claims: { email: 'x' } } }, []],
       [{ claimMatch: { issuer, subjectPattern: 'repo:acme/.*' } }, []],
+      [
+        {
+          claimMatch: {
+            ...{ issuer, subjectPattern: '(https|http)://.+\\.example\\.com/x' },
+            audiencePattern: '(https://.+\\.example\\.com|sts)/x',
+            claimPatterns: {
+              job_ref: '(?i)https://.+\\.example\\.com',
+              other: 'https?://.+\\.example\\.com',
+            },
+          },
+        },
+        [
+          ...['claim_match.subject_pattern', 'claim_match.audience_pattern'],
+          'claim_match.claim_patterns[job_ref]',
+        ],
+      ],
     ]
     for (const door of doors) {
       for (const [relationship, fields] of cases) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { splitUrlPattern } from '@stemma/api/claims/url-pattern.ts'
+import { hasUnsplitUrl, splitUrlPattern } from '@stemma/api/claims/url-pattern.ts'
 import { issuerPatternFault, matchesIssuer } from './issuer-pattern.ts'
 import { audiencePatternFault, matchesPattern, openPatterns, patternFault } from './pattern.ts'
 
@@ -29,6 +29,30 @@ describe('a pattern of URLs', () => {
     for (const [pattern, ...expected] of cases) assert.deepEqual(splitUrlPattern(pattern), expected, pattern)
     for (const pattern of ['repo:acme/.+', 'a|b', 'arn:aws:iam::1:role/x', '[a-z]+', '(?i)https://a'])
       assert.equal(splitUrlPattern(pattern), undefined, pattern)
+  })
+
+  test('is recognised if it does not start with a scheme, so that it is not split', () => {
+    const unsplit = [
+      '(https|http)://.+\\.example\\.com/x',
+      '(https://.+\\.example\\.com|sts)/x',
+      '(?:(https:)//.+\\.example\\.com|sts)',
+      'https:/{2}.+\\.example\\.com',
+      '(?i)https://.+\\.example\\.com',
+      '[a-z]+:\\/\\/.+\\.example\\.com',
+      'https://a\\.test|(https|http)://.+\\.example\\.com',
+    ]
+    for (const pattern of unsplit) {
+      assert.equal(patternFault(pattern), undefined, pattern)
+      assert.equal(hasUnsplitUrl(pattern), true, pattern)
+    }
+    const others = [
+      '.+',
+      'repo:acme/.+',
+      'a:/b/',
+      '^(https?://a\\.test|sts://b)$',
+      'https://a\\.test/(x|http://y)',
+    ]
+    for (const pattern of others) assert.equal(hasUnsplitUrl(pattern), false, pattern)
   })
 
   test('of issuers matches only URLs in normal form, part by part', () => {

@@ -1,11 +1,14 @@
-// Warnings about values that match no caller, or nearly every caller. Published configurations
-// contain such values, so they are stored and not refused.
+// Warnings about values that match no caller, nearly every caller, or more callers than they seem to. Published
+// configurations contain such values, so they are stored and not refused.
+
+import { hasUnsplitUrl } from '@stemma/api/claims/url-pattern.ts'
 import type {
   Identity,
   Identity_AWSIdentity,
   Identity_ClaimMatch,
   Identity_StaticKeys,
 } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { entryPath } from '../../../aip/validate.ts'
 import { arnFault } from '../../../claims/arn.ts'
 import { readKeySet } from '../../../claims/key-set.ts'
 import type { JudgePattern } from '../../../claims/pattern-rule.ts'
@@ -15,7 +18,7 @@ import type { Warning } from '../../../wire/warning.ts'
 export function relationshipWarnings({ relationship }: Identity, judge: JudgePattern): Warning[] {
   switch (relationship.case) {
     case 'claimMatch':
-      return acceptsEverySubject(relationship.value, judge) ? [everySubject] : []
+      return claimWarnings(relationship.value, judge)
     case 'staticKeys':
       return keyWarnings(relationship.value)
     case 'awsIdentity':
@@ -24,6 +27,27 @@ export function relationshipWarnings({ relationship }: Identity, judge: JudgePat
       return []
   }
 }
+
+const claimWarnings = (match: Identity_ClaimMatch, judge: JudgePattern): Warning[] => [
+  ...(acceptsEverySubject(match, judge) ? [everySubject] : []),
+  ...patternsOf(match)
+    .filter(([, pattern]) => hasUnsplitUrl(pattern))
+    .map(([field]) => ({ field: `claim_match.${field}`, description: unsplitUrl })),
+]
+
+type FieldPattern = [field: string, pattern: string]
+
+/** All patterns except that of the issuer, which must start with a scheme. */
+const patternsOf = ({ sub, aud, claimPatterns }: Identity_ClaimMatch): FieldPattern[] => [
+  ...(sub.case === 'subjectPattern' ? [['subject_pattern', sub.value] satisfies FieldPattern] : []),
+  ...(aud.case === 'audiencePattern' ? [['audience_pattern', aud.value] satisfies FieldPattern] : []),
+  ...Object.entries(claimPatterns).map(
+    ([name, pattern]): FieldPattern => [entryPath('claim_patterns', name), pattern],
+  ),
+]
+
+const unsplitUrl =
+  'contains :// but does not start with a scheme, so a URL is matched as one text, in which .+ also matches the / after a host; start each alternative (a|b) with the scheme, such as https?://'
 
 const everySubject: Warning = {
   field: 'claim_match.subject_pattern',
