@@ -43,7 +43,7 @@ export type ListOptions = {
   parent?: string
   /** Searches the resources of these organizations. Throws a StoreError `expensive` if it would read more than `maxRows`. */
   search?(organizations: readonly string[], maxRows: number | undefined): Work<SearchResult>
-  /** The call to which page tokens belong, if a list of another method makes this one. */
+  /** The call that the client made, if it is not this one. Page tokens belong to that call. */
   outer?: Pick<Call<ListRequest>, 'method' | 'request'>
   /** Regions that the caller may read in addition to those that are `granted`. */
   alsoVisible?(grants: Grants, granted: readonly Region[]): Region[]

@@ -1,5 +1,5 @@
 // The response to a call that only validates: the resource as it would be. It has no secrets, because they would not
-// work, and no entity tag, because nothing is stored.
+// work, and no `ETag` header, because nothing is stored.
 import type { DescField, Message } from '@bufbuild/protobuf'
 import { fromBinary } from '@bufbuild/protobuf'
 import type { ReflectMessage } from '@bufbuild/protobuf/reflect'

@@ -22,9 +22,9 @@ export type StoredUpload = {
 }
 
 /**
- * The digest that the client has named for the upload before this request, if it is certain that the bytes of the upload
- * have not become those of the blob; otherwise null. It is not certain if the request that named the digest neither
- * saved nor ended the upload, so that its lease is still there.
+ * The digest that the client has named for the upload, or null. Also null if the lease of an
+ * earlier request expired before that request saved or ended the upload: the bytes of the upload
+ * may then have become those of the blob.
  */
 type WithDigest = { namedDigest: string | null }
 
