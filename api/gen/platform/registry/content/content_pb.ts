@@ -290,14 +290,15 @@ export type Upload = Message<"platform.registry.content.Upload"> & {
   identity: string;
 
   /**
-   * Number of bytes that count against limits of groups for this upload.
+   * Number of bytes that count against limits of groups for this upload. Always 0 in responses of
+   * `GetUpload`.
    *
    * @generated from field: int64 reserved = 6;
    */
   reserved: bigint;
 
   /**
-   * Number of bytes that the upload may have. 0 if no limit of a group applies.
+   * Number of bytes that the upload may have before more must be reserved. 0 for any number.
    *
    * @generated from field: int64 max_size = 7;
    */
@@ -346,14 +347,15 @@ export type UploadJson = {
   identity?: string;
 
   /**
-   * Number of bytes that count against limits of groups for this upload.
+   * Number of bytes that count against limits of groups for this upload. Always 0 in responses of
+   * `GetUpload`.
    *
    * @generated from field: int64 reserved = 6;
    */
   reserved?: string;
 
   /**
-   * Number of bytes that the upload may have. 0 if no limit of a group applies.
+   * Number of bytes that the upload may have before more must be reserved. 0 for any number.
    *
    * @generated from field: int64 max_size = 7;
    */
@@ -1288,7 +1290,8 @@ export type SaveUploadRequest = Message<"platform.registry.content.SaveUploadReq
   wanted: bigint;
 
   /**
-   * Whether the bytes of the upload may have become those of the blob with the digest of `OpenUpload`.
+   * Whether the bytes of the upload may have become those of the blob with the digest of
+   * `BeginUpload` or `OpenUpload`.
    *
    * @generated from field: bool may_be_published = 5;
    */
@@ -1330,7 +1333,8 @@ export type SaveUploadRequestJson = {
   wanted?: string;
 
   /**
-   * Whether the bytes of the upload may have become those of the blob with the digest of `OpenUpload`.
+   * Whether the bytes of the upload may have become those of the blob with the digest of
+   * `BeginUpload` or `OpenUpload`.
    *
    * @generated from field: bool may_be_published = 5;
    */
@@ -2000,7 +2004,7 @@ export const Content: GenService<{
   },
   /**
    * Gives a blob of another repo to this one, if the caller may read it there. With a token of the registry, only if
-   * the token allows to pull from that repo.
+   * the token allows pulling from that repo.
    *
    * @generated from rpc platform.registry.content.Content.MountBlob
    */
