@@ -9,11 +9,11 @@ type VerifyDependencies = Pick<SignInDependencies, 'store' | 'secret' | 'throttl
 export type VerifiedPerson = { person: AuthenticatedPerson; passwordHash: string }
 
 /**
- * `person` is set if the password is right; its `email` is set only if the operator vouches for it. `passwordHash` is
- * the stored hash of the password then.
- * `claimHash` is set if the password is wrong: it is the hash to store if a new account is created
- * with this e-mail address. `account` is for the log: the identity of the account that
- * `findAccount` returns. Accounts that only claim the address (claimed-accounts.ts) are not logged.
+ * If the password is right, `person` and `passwordHash` are set. The `email` of the person is set
+ * only if the operator vouches for it. `passwordHash` is the stored hash of the password.
+ * If the password is wrong, `claimHash` is the hash to store if a new account is created with this
+ * e-mail address. `account` is for the log: the identity of the account that `findAccount` returns.
+ * Accounts that only claim the address (claimed-accounts.ts) are not logged.
  */
 export type Verification =
   | VerifiedPerson

@@ -49,8 +49,8 @@ function* findInvite(now: number, code: string, verifiedEmail: string | undefine
 }
 
 /**
- * Binds the guest to the role of the invite, and deletes a single-use invite. A guest who accepts an invite again keeps
- * the binding that they have.
+ * Binds the guest to the role of the invite, and deletes a single-use invite. If the guest already
+ * has this binding, it is kept, and no longer expires.
  */
 export function* acceptInvite(context: WriteContext, code: string, guest: Guest): Work<Accepted> {
   const { uid, roleUid, singleUse } = yield* findInvite(context.now(), code, guest.email)
