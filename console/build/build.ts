@@ -1,4 +1,5 @@
 // Bundles the console in memory. Names of files contain the hash of their content, so browsers can keep them forever.
+import { basename } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { BuildOptions, Metafile } from 'esbuild'
@@ -54,7 +55,7 @@ export async function bundleConsole(): Promise<Bundle> {
 }
 
 async function assetOf(path: string, contents: Uint8Array): Promise<Asset> {
-  const name = baseNameOf(path)
+  const name = basename(path)
   const [gzipped, brotli] = await Promise.all([
     promisify(gzip)(contents, { level: 9 }),
     promisify(brotliCompress)(contents, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
@@ -68,9 +69,9 @@ function entryOf({ outputs }: Metafile): Bundle['entry'] {
     Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === source)?.[0] ?? ''
   const script = outputOf('main.tsx')
   return {
-    script: baseNameOf(script),
-    preload: [...staticImportsOf(outputs, script)].map(baseNameOf),
-    style: baseNameOf(outputOf('styles/main.css')),
+    script: basename(script),
+    preload: [...staticImportsOf(outputs, script)].map((path) => basename(path)),
+    style: basename(outputOf('styles/main.css')),
   }
 }
 
@@ -84,5 +85,3 @@ function staticImportsOf(
     if (kind === 'import-statement' && !found.has(path)) staticImportsOf(outputs, path, found.add(path))
   return found
 }
-
-const baseNameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1)
