@@ -1,14 +1,20 @@
 // Manifests, the tags that name them, and the manifests that describe them.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { collectionAccess } from '../../server/policy/system-access.ts'
+import { removeEntry } from '../../server/resources/delete.ts'
+import { tags } from '../../server/resources/registry/tags/table.ts'
 import { talliedKinds } from '../../server/storage.ts'
 import { checkTally } from '../../server/store/check.ts'
-import { sql } from '../../server/store/sql.ts'
+import { raw, sql } from '../../server/store/sql.ts'
+import type { Work } from '../../server/store/work.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
+import { until } from '../server/stemmad.ts'
 import type { OciClient } from './oci-client.ts'
 import { descriptor, digestOf, imageOf, ociClient, types } from './oci-client.ts'
+import { untilAnotherWaits, writeLocksOnTags } from './tag-locks.ts'
 
 onEachStore('manifests of the registry', (engine) => {
   let platform: Platform
@@ -142,6 +148,33 @@ onEachStore('manifests of the registry', (engine) => {
       assert.equal(await client.errorOf('GET', manifestPath('acme/gone', reference)), '404 MANIFEST_UNKNOWN')
     assert.deepEqual((await listTags('acme/gone')).tags, [])
     assert.equal(await client.errorOf('DELETE', manifestPath('acme/gone', 'b')), '404 MANIFEST_UNKNOWN')
+    assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
+  })
+
+  test('are deleted without a tag that another call moves or deletes meanwhile', {
+    skip: engine === 'sqlite' && 'SQLite runs one write after another',
+  }, async () => {
+    const former = await client.pushImage('acme/raced', 'kept', 'former')
+    for (const tag of ['moved', 'deleted']) await client.pushManifest('acme/raced', tag, imageOf('former'))
+    const current = await client.pushImage('acme/raced', 'current', 'current')
+    const repo = await repoNamed('raced')
+    function* changeTags(): Work<void> {
+      const rows =
+        yield sql`select name, uid from tags where parent = ${repo} and name in ('moved', 'deleted')
+        order by uid /*pg for update */`
+      const uids = new Map(rows as [string, string][])
+      yield sql`update tags set digest = ${current} where uid = ${uids.get('moved') ?? ''}`
+      yield* removeEntry(collectionAccess, tags, uids.get('deleted') ?? '')
+      yield raw(untilAnotherWaits)
+    }
+    const changed = platform.store.write(changeTags)
+    await until(async () => (await platform.store.query(raw(writeLocksOnTags))).length > 0)
+    await client.expect(202, 'DELETE', manifestPath('acme/raced', former))
+    await changed
+    assert.deepEqual((await listTags('acme/raced')).tags, ['current', 'moved'])
+    const pulled = await client.expect(200, 'GET', manifestPath('acme/raced', 'moved'))
+    assert.equal(await pulled.text(), imageOf('current'))
+    assert.equal(await client.errorOf('GET', manifestPath('acme/raced', former)), '404 MANIFEST_UNKNOWN')
     assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
   })
 

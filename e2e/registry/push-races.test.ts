@@ -22,19 +22,10 @@ import { onEachStore } from '../../server/testing/stores.ts'
 import { until } from '../server/stemmad.ts'
 import { numbers } from './inserted-manifests.ts'
 import { descriptor, digestOf, imageOf, ociClient, types } from './oci-client.ts'
+import { untilAnotherWaits, writeLocksOnTags } from './tag-locks.ts'
 
 /** An artifact, not an image: a push does not read a platform from its configuration. */
 const artifact = (layer: string) => imageOf(layer, { config: descriptor('{}', 'application/x') })
-
-/** Waits until another transaction of the database waits for a lock of this one. */
-const untilAnotherWaits = `do $$ begin
-  while not exists (select from pg_stat_activity where datname = current_database()
-      and pg_backend_pid() = any (pg_blocking_pids(pid))) loop
-    perform pg_stat_clear_snapshot(), pg_sleep(0.01);
-  end loop; end $$`
-const writeLocksOnTags = `select 1 from pg_locks
-  where relation = 'tags'::regclass and mode = 'RowExclusiveLock' and database =
-    (select oid from pg_database where datname = current_database())`
 
 onEachStore('concurrent pushes', (engine) => {
   let platform: Platform

@@ -128,8 +128,9 @@ function* deleteOrUntag(
   if (!locked || !row) return yield* throwMissing(repo, noManifest(digest))
   const patterns = patternsIn(locked[0])
   if (isFirst) yield* requireNoImmutableTagOf(repo, digest, patterns)
-  const pointing =
-    yield sql`select uid, name from tags where parent = ${repo} and digest = ${digest} limit ${tagsPerBatch}`
+  // Other calls can still move or delete a tag. PostgreSQL waits for them, and skips a row that no longer matches.
+  const pointing = yield sql`select uid, name from tags where parent = ${repo} and digest = ${digest}
+    order by uid limit ${tagsPerBatch} /*pg for update */`
   for (const [, name] of pointing) requireMutable(name as string, patterns, 'deleted')
   for (const [uid] of pointing) yield* removeEntry(access, tags, uid as string)
   if (pointing.length === tagsPerBatch) return false
