@@ -133,6 +133,25 @@ onEachStore('a garbage collection', (engine) => {
     assert.deepEqual(await collect({ withUnknownBlobs: true }), nothing)
   })
 
+  test('keeps an optional layer that was pushed after its manifest, if the manifest is pushed again', async () => {
+    const foreign = {
+      layers: [descriptor('foreign', 'application/vnd.oci.image.layer.nondistributable.v1.tar')],
+    }
+    const push = () => client.pushManifest('acme/web', 'latest', imageOf('foreign', foreign))
+    const sizes = async () =>
+      (await platform.store.query(sql`select json from tags`)).map(([json]) => JSON.parse(String(json)).size)
+    await client.pushBlob('acme/web', '{}')
+    await push()
+    const size = imageOf('foreign', foreign).length + '{}'.length
+    assert.deepEqual(await sizes(), [String(size)])
+    await client.pushBlob('acme/web', 'foreign')
+    await push()
+    assert.deepEqual(await sizes(), [String(size + 'foreign'.length)])
+    await age()
+    assert.deepEqual(await collect(), nothing)
+    await client.expect(200, 'GET', blobPath('acme/web', 'foreign'))
+  })
+
   test('deletes what its plan predicts, also after interrupted pushes', async () => {
     await storeBytes('received')
     for (const content of ['received', 'not received'])

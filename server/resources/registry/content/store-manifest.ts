@@ -1,5 +1,5 @@
 // Stores manifests with the references to their parts.
-import { among, bulkInsert, sql } from '../../../store/sql.ts'
+import { among, bulkInsert, raw, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
 import { platformsIn } from '../tag-content.ts'
@@ -37,8 +37,8 @@ export function* readParts(repo: string, { blobs, optionalBlobs, manifests }: Ma
 type NewManifest = { repo: string; digest: string; content: Uint8Array; platforms: string[]; time: number }
 
 /**
- * Content with the same digest is the same content, so a manifest that the repo has is not replaced. Its platforms and
- * total size are stored if its platforms were not known before.
+ * Content with the same digest is the same content, so a manifest that the repo has is not replaced. Optional blobs that
+ * were pushed since and platforms that were not known before are added, and the total size is corrected.
  */
 export function* storeManifest(
   access: WriteAccess,
@@ -46,7 +46,7 @@ export function* storeManifest(
   manifest: Manifest,
   parts: Parts,
 ): Work<'new' | 'completed' | undefined> {
-  const { mediaType, artifactType, subject, config, annotations } = manifest
+  const { mediaType, artifactType, subject, config, annotations, optionalBlobs } = manifest
   const size = content.length
   const totalSize = yield* totalSizeOf(repo, size, parts)
   const indexPlatforms = platformsOfIndex(manifest, (part) => parts.get(part)?.platforms ?? [])
@@ -56,12 +56,13 @@ export function* storeManifest(
     values (${repo}, ${digest}, ${mediaType}, ${artifactType}, ${subject?.digest ?? null},
       ${config?.digest ?? null}, ${JSON.stringify(annotations)}, ${platforms}, ${size}, ${totalSize},
       ${time}, ${time}, ${content}) on conflict do nothing returning digest`
-  if (stored.length > 0) {
-    yield* storeReferences(access, repo, digest, parts)
-    return 'new'
-  }
-  const completed = yield sql`update manifests set platforms = ${platforms}, total_size = ${totalSize}
-    where repo = ${repo} and digest = ${digest} and platforms = '' and ${platforms} <> '' returning digest`
+  const isNew = stored.length > 0
+  if (isNew || optionalBlobs.length > 0) yield* storeReferences(access, repo, digest, parts)
+  if (isNew) return 'new'
+  const completed = yield sql`update manifests set total_size = ${totalSize},
+      platforms = case when platforms = '' then ${platforms} else platforms end
+    where repo = ${repo} and digest = ${digest}
+      and (total_size <> ${totalSize} or platforms = '' and ${platforms} <> '') returning digest`
   return completed.length > 0 ? 'completed' : undefined
 }
 
@@ -70,5 +71,6 @@ function* storeReferences(_access: WriteAccess, repo: string, manifest: string, 
   yield bulkInsert(
     sql`insert into manifest_references (repo, manifest, digest, kind)`,
     [...parts].map(([part, { kind }]) => [repo, manifest, part, kind]),
+    raw('on conflict do nothing'),
   )
 }
