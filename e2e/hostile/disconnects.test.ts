@@ -9,10 +9,11 @@ import { startPlatform } from '../../server/testing/platform.ts'
 import type { RawClient } from '../../server/testing/raw-http.ts'
 import { rawClient } from '../../server/testing/raw-http.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
+import { addScimProvider } from '../scim/scim-platform.ts'
 import type { CapturedLog } from '../server/captured-log.ts'
 import { captureLog } from '../server/captured-log.ts'
 
-type Line = { level: number; method?: string; code?: string; msg: string }
+type Line = { level: number; method?: string; code?: string; status?: number; msg: string }
 
 const warningLevel = 40
 const maxCalls = 3
@@ -35,9 +36,14 @@ onEachStore('a client that disconnects in the middle of a body', (engine) => {
       .map((line): Line => JSON.parse(line))
 
   /** Sends the head of a request, and returns when the server has begun to read the body. */
-  async function startBody(path: string, ...headers: string[]): Promise<RawClient> {
+  const startBody = (path: string, ...headers: string[]) => startBodyAs(platform.owner, path, ...headers)
+
+  async function startBodyAs(
+    { token }: { token: string },
+    path: string,
+    ...headers: string[]
+  ): Promise<RawClient> {
     const client = await rawClient(platform.app.port)
-    const { token } = platform.owner
     client.send(
       [
         `POST ${path} HTTP/1.1`,
@@ -53,14 +59,17 @@ onEachStore('a client that disconnects in the middle of a body', (engine) => {
     return client
   }
 
-  /** Waits until the call is logged. Between checks, a request to /healthz gives the server time to proceed. */
-  async function loggedCode(method: string): Promise<string | undefined> {
+  /** Waits until a line is logged. Between checks, a request to /healthz gives the server time to proceed. */
+  async function logged(isWanted: (line: Line) => boolean): Promise<Line> {
     for (;;) {
-      const line = lines().find((logged) => logged.method?.endsWith(method))
-      if (line) return line.code
+      const line = lines().find(isWanted)
+      if (line) return line
       await fetch(`${platform.url}/healthz`)
     }
   }
+
+  const loggedCode = async (name: string) =>
+    (await logged(({ method, code }) => code !== undefined && method?.endsWith(name) === true)).code
 
   const waysToDisconnect: Record<string, (client: RawClient) => void> = {
     'by a reset': ({ socket }) => void socket.resetAndDestroy(),
@@ -88,6 +97,23 @@ onEachStore('a client that disconnects in the middle of a body', (engine) => {
       }
     })
   }
+
+  test('is logged as cancelled in SCIM', async () => {
+    const scim = await addScimProvider(platform, platform.owner)
+    for (const disconnect of Object.values(waysToDisconnect)) {
+      captured.written.splice(0)
+      const headers = ['Content-Type: application/scim+json', 'Content-Length: 100']
+      const client = await startBodyAs(scim, `/scim/v2/${scim.uid}/Users`, ...headers)
+      client.send('{"userName": "a')
+      disconnect(client)
+      assert.equal((await logged(({ msg }) => msg === 'SCIM request')).status, 499)
+      assert.deepEqual(
+        lines().filter(({ level }) => level >= warningLevel),
+        [],
+      )
+      client.close()
+    }
+  })
 
   for (const [path, method] of [
     ['/iam/v2beta1/groups', 'CreateGroup'],

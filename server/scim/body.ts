@@ -1,5 +1,6 @@
 // Reads the JSON body of a request.
 import type { IncomingMessage } from 'node:http'
+import { cancelled } from '../aip/errors.ts'
 import { badRequest, ScimError } from './errors.ts'
 import { maxBodyBytes } from './limits.ts'
 import type { Resource } from './schema/schema.ts'
@@ -27,11 +28,16 @@ async function readText(request: IncomingMessage): Promise<string> {
   if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) throw tooLarge()
   const chunks: Buffer[] = []
   let size = 0
-  // The request is not destroyed when reading stops early, so that the error can still be sent.
-  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-    size += chunk.length
-    if (size > maxBodyBytes) throw tooLarge()
-    chunks.push(chunk)
+  try {
+    // The request is not destroyed when reading stops early, so that the error can still be sent.
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      size += chunk.length
+      if (size > maxBodyBytes) throw tooLarge()
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    // The request itself fails only if the client disconnects.
+    throw size > maxBodyBytes ? error : cancelled()
   }
   const bytes = Buffer.concat(chunks)
   try {
