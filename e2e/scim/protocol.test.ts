@@ -5,6 +5,7 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import { sql } from '../../server/store/sql.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
+import { rawClient } from '../../server/testing/raw-http.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import { callRest } from '../sign-in/organizations.ts'
 import type { ScimProvider } from './scim-platform.ts'
@@ -437,5 +438,38 @@ onEachStore('SCIM', (engine) => {
       headers: { authorization: `Bearer ${below.token}` },
     })
     assert.equal(response.status, 200)
+  })
+
+  test('lets a client send all of a body that is too large, and then read the error', async () => {
+    const size = 8_000_000
+    for (const [header, start, end] of [
+      [`content-length: ${size}`, '', ''],
+      ['transfer-encoding: chunked', `${size.toString(16)}\r\n`, '\r\n0\r\n\r\n'],
+    ] as const) {
+      const client = await rawClient(platform.app.port)
+      const write = (bytes: string | Uint8Array) =>
+        new Promise<void>((resolve, reject) => {
+          client.socket.write(bytes, (error) => (error ? reject(error) : resolve()))
+        })
+      client.socket.pause()
+      const head = [
+        ...[`POST /scim/v2/${provider.uid}/Users HTTP/1.1`, 'host: stemma.test', header],
+        ...[`authorization: Bearer ${provider.token}`, 'content-type: application/scim+json', '', ''],
+      ]
+      await write(`${head.join('\r\n')}${start}`)
+      for (let sent = 0; sent < size; sent += size / 100) {
+        await write(Buffer.alloc(size / 100, ' '))
+        await new Promise(setImmediate)
+      }
+      await write(end)
+      client.socket.resume()
+      const response = await client.response()
+      assert.equal(response.status, 413)
+      assert.equal(response.headers.get('connection'), 'close')
+      assert.match(response.body, /at most 262144 bytes/)
+      assert.equal((await client.remainingBytes()).length, 0)
+      assert.equal(client.socket.errored, null)
+      client.close()
+    }
   })
 })

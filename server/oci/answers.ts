@@ -6,12 +6,10 @@ import { asStatusError, isQuotaExceeded, retryHeaders, textOf } from '../aip/err
 import type { RegistryCode } from '../aip/registry-error.ts'
 import { registryCodeOf } from '../aip/registry-error.ts'
 import { BlobError } from '../blobs/blob-error.ts'
+import { endAfterRequest } from '../wire/end-after-request.ts'
 import { blobFailure } from './blob-failure.ts'
 import type { Exchange, RegistryResponse } from './door-context.ts'
 import { denied } from './names.ts'
-
-/** How long a client may go on sending a body after its request was refused, in milliseconds. */
-const lingerMs = 5000
 
 const maxTextBytes = 16 * 1024
 
@@ -37,16 +35,8 @@ export function send(
     else response.end(content)
     return
   }
-  // If the connection were closed at once, data that is still arriving would reset it before the client has read this.
   response.writeHead(status, [...head, 'connection', 'close'])
-  if (content === undefined) response.flushHeaders()
-  else response.write(content)
-  const timer = setTimeout(() => response.end(), lingerMs)
-  request.once('close', () => {
-    clearTimeout(timer)
-    response.end()
-  })
-  request.resume()
+  endAfterRequest(request, response, content ?? '')
 }
 
 /**

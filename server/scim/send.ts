@@ -1,5 +1,6 @@
 // Renders responses and sends them.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { endAfterRequest } from '../wire/end-after-request.ts'
 import { onClosed } from '../wire/on-closed.ts'
 import type { ScimResponse } from './request.ts'
 
@@ -31,8 +32,8 @@ export function send(request: IncomingMessage, response: ServerResponse, rendere
   onClosed(response, onSent)
   if (response.destroyed) return
   for (const [name, value] of Object.entries(headers ?? {})) response.setHeader(name, value)
-  // The rest of a body that is too large is not read.
-  if (status === 413) response.setHeader('connection', 'close')
+  const isArriving = status === 413 && !request.complete
+  if (isArriving) response.setHeader('connection', 'close')
   if (text === undefined) {
     response.writeHead(status).end()
     return
@@ -41,5 +42,6 @@ export function send(request: IncomingMessage, response: ServerResponse, rendere
     'content-type': 'application/scim+json; charset=utf-8',
     'content-length': size,
   })
-  response.end(request.method === 'HEAD' ? undefined : text)
+  if (isArriving) endAfterRequest(request, response, text)
+  else response.end(request.method === 'HEAD' ? undefined : text)
 }

@@ -1,3 +1,5 @@
+import { defaultLingerMs } from '../../wire/end-after-request.ts'
+
 /**
  * All times are in milliseconds. Unless its comment says otherwise, each is the longest time that a client may take.
  */
@@ -37,7 +39,7 @@ export const defaultTimeoutsMs: TimeoutsMs = {
   request: 60_000,
   keepAlive: 65_000,
   idle: 120_000,
-  linger: 5_000,
+  linger: defaultLingerMs,
   checkInterval: 2_000,
   firstBytesAtStop: 1_000,
   penalty: 60_000,

@@ -1,6 +1,7 @@
 // Writes responses: JSON, errors and streams.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { asStatusError, noSuchPath } from '../../aip/errors.ts'
+import { endAfterRequest } from '../../wire/end-after-request.ts'
 import type { Json } from '../../wire/reply.ts'
 import { forwardedFor } from '../door.ts'
 import { securityHeaders } from '../headers.ts'
@@ -98,24 +99,4 @@ export function writeHead(
   if (hasUnreadBody || awaitsContinue(request) || isDraining()) headers.push('connection', 'close')
   else if (response.shouldKeepAlive) headers.push('keep-alive', keepAliveHint)
   response.writeHead(status, headers)
-}
-
-/**
- * Ends the response when the request has arrived, or after `lingerMs`. If it ended at once, data that is still arriving
- * would reset the connection before the client has read the response.
- */
-function endAfterRequest(
-  request: IncomingMessage,
-  response: ServerResponse,
-  body: string,
-  lingerMs: number,
-): void {
-  if (body === '') response.flushHeaders()
-  else response.write(body)
-  const timer = setTimeout(() => response.end(), lingerMs)
-  request.once('close', () => {
-    clearTimeout(timer)
-    response.end()
-  })
-  request.resume()
 }
