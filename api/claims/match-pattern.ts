@@ -1,5 +1,5 @@
-// Matches a claim of a token with a pattern. URLs are matched part by part. The server runs the expressions with RE2, the
-// console with those of the browser.
+// Matches a claim of a token with a pattern. URLs are matched part by part. The server runs the
+// expressions with RE2, and the console with the regular expressions of the browser.
 import type { UrlParts } from './url-pattern.ts'
 import { partsOf, splitUrlPattern } from './url-pattern.ts'
 

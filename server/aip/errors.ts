@@ -213,7 +213,7 @@ export function failedPrecondition(type: string, description: string, http = 400
 /** The message of an error without the prefix of its code. */
 export const textOf = ({ code, message }: StatusError) => message.slice(`${codePrefix(code)}: `.length)
 
-/** The same error without details, for v1, whose errors have none. */
+/** The same error without details, for failed preconditions of v1. */
 export const withoutDetails = (error: StatusError) =>
   new StatusError(error.code, textOf(error), { http: error.http, headers: error.headers })
 

@@ -38,8 +38,9 @@ export type PullHandlers = {
 }
 
 /**
- * Reads one row for a pull together with the grants. If it does not exist, or the caller has no grants, further statements decide between a public repo, a refusal and content that
- * does not exist.
+ * Reads one row for a pull together with the grants. If the row does not exist, or the caller has no
+ * grants, further statements find out whether the repo is public, the caller is refused, or the
+ * content does not exist.
  */
 export function pullRow(
   { store, settings, recordPull }: Pick<Dependencies, 'store' | 'settings' | 'recordPull'>,
