@@ -1,16 +1,13 @@
 import { createReadStream, existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import type { Readable } from 'node:stream'
-import { createGunzip } from 'node:zlib'
 import { readConfig } from '../config/config.ts'
 import { operatorAccessFor } from '../policy/system-access.ts'
 import { prepareStore } from '../storage.ts'
-import { BackupError } from '../store/backup-line.ts'
 import { loadMigrations } from '../store/migrations.ts'
 import { restoreLines } from '../store/restore.ts'
 import type { Command } from './command.ts'
 import { UsageError, usageOf } from './command.ts'
+import { decompressedLines } from './decompressed-lines.ts'
 import { openProgress } from './progress.ts'
 import { recordCommand } from './record-command.ts'
 import { withStore } from './with-store.ts'
@@ -45,23 +42,4 @@ export const restore: Command = {
     context.stdout.write(`Restored ${count.toLocaleString('en')} rows.\n`)
     return 0
   },
-}
-
-async function* decompressedLines(source: Readable): AsyncGenerator<string> {
-  const failure = Promise.withResolvers<never>()
-  const gunzip = createGunzip()
-  for (const stream of [source, gunzip]) stream.once('error', failure.reject)
-  failure.promise.catch(() => {}) // prevents an unhandled rejection; the race below reports the error
-  const lines = createInterface({ input: source.pipe(gunzip), crlfDelay: Number.POSITIVE_INFINITY })
-  const iterator = lines[Symbol.asyncIterator]()
-  for (;;) {
-    const next = await Promise.race([iterator.next(), failure.promise]).catch(rethrow)
-    if (next.done) return
-    yield next.value
-  }
-}
-
-function rethrow(error: NodeJS.ErrnoException): never {
-  const isGzipError = error.code?.startsWith('Z_')
-  throw isGzipError ? new BackupError('this is not a backup of Stemma, or it is damaged') : error
 }
