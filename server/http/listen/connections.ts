@@ -39,9 +39,11 @@ export type Connections = {
   undetected: Set<Socket>
 }
 
-/** A client may close its side and still wait for the response, so half-open connections are allowed. */
+/** A client may close its side and still wait for the response. */
+const halfOpen = { allowHalfOpen: true }
+
 export function createPlainServer(connections: Connections): Server {
-  return createServer({ allowHalfOpen: true }, (socket) => {
+  return createServer(halfOpen, (socket) => {
     accept(connections, socket, () => detectProtocol(connections, socket, passToHttp2))
   })
 }
@@ -72,8 +74,8 @@ export function createSecureServer(connections: Connections, tls: Tls): Server {
     else detectProtocol(connections, socket, passToHttp1)
   })
   // A server without TLS accepts the connections first, so that those of a penalized network wait before the costly TLS
-  // handshake.
-  return createServer((socket) => {
+  // handshake. The TLS sockets allow half-open connections if it does.
+  return createServer(halfOpen, (socket) => {
     accept(connections, socket, () => {
       const addresses = addressesOf(socket)
       inHandshake.set(addresses, socket)
