@@ -19,11 +19,11 @@ export const dockerConfigFile = (env: NodeJS.ProcessEnv): string =>
   join(env.DOCKER_CONFIG || join(homeFolder(env), '.docker'), 'config.json')
 
 /**
- * The credential helper of a host, without the prefix `docker-credential-`. If there is one, docker
- * does not read the password from `auths`.
+ * The credential helper of a host, without the prefix `docker-credential-`. If there is one, docker does not read the
+ * password from `auths`. An empty name in `credHelpers` means that the host has none, not even `credsStore`.
  */
 export function helperOf({ credHelpers = {}, credsStore }: DockerConfig, host: string): string | undefined {
-  return (Object.hasOwn(credHelpers, host) && credHelpers[host]) || credsStore || undefined
+  return (Object.hasOwn(credHelpers, host) ? credHelpers[host] : credsStore) || undefined
 }
 
 export async function readDockerConfig(file: string): Promise<DockerConfig> {

@@ -165,6 +165,9 @@ describe('stemma registry', () => {
     )
     await succeed(['logout'])
     assert.ok((await readFile(calls, 'utf8')).endsWith(`erase\n${host}\n`))
+    await write(JSON.stringify({ credsStore: 'keys', credHelpers: { [host]: '' } }))
+    await succeed(['login'])
+    assert.equal(loginOf((await read()).auths[host].auth)[0], '_token', 'this host has no helper')
     await write(JSON.stringify({ credsStore: 'keys', credHelpers: { [host]: 'stemma' } }))
     assert.match(
       await succeed(['login']),
