@@ -73,10 +73,10 @@ export function parseCommandLine(command: Command, args: string[]): CommandLine 
   return {
     options: Object.fromEntries(Object.entries(values).filter(([name]) => !fieldNames.has(name))) as Options,
     fields: flags.flatMap((flag) => {
-      const value = namesOf(flag)
-        .map((name) => values[name])
-        .find((candidate) => candidate !== undefined)
-      return value === undefined ? [] : [{ flag, texts: [value].flat().map(String) }]
+      const [given, other] = namesOf(flag).filter((name) => values[name] !== undefined)
+      if (other !== undefined)
+        throw new UsageError(`--${given} and --${other} are the same flag; use only one`)
+      return given === undefined ? [] : [{ flag, texts: [values[given]].flat().map(String) }]
     }),
     positionals,
   }

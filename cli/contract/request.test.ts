@@ -90,6 +90,11 @@ describe('a command line', () => {
         ),
         [['role', ['viewer']]],
       )
+    assert.throws(
+      () =>
+        parseCommandLine(commandOf('role-bindings', 'create'), ['--role', 'viewer', '--role-uid', 'editor']),
+      new UsageError('--role and --role-uid are the same flag; use only one'),
+    )
   })
 })
 
