@@ -137,6 +137,9 @@ describe('a call', () => {
       'http://a#b',
       'http://a?',
       'http://a#',
+      'http://a ',
+      '\nhttp://a',
+      'http://a/b c',
     ])
       assert.throws(() => groupsAt(baseUrl), /baseUrl must be/)
   })
