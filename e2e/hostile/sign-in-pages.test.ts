@@ -52,4 +52,15 @@ onEachStore('pages of sign-in', (engine) => {
       }
     }
   })
+
+  test('refuse other methods, and the response names those that the path accepts', async () => {
+    const { origin } = new URL(platform.config.authUrl)
+    for (const [path, allow] of [
+      ['/set-up', 'GET, HEAD, POST'],
+      ['/sign-in/x/account', 'POST'],
+    ]) {
+      const response = await fetch(platform.url + path, { method: 'PUT', headers: { origin } })
+      assert.deepEqual([response.status, response.headers.get('allow')], [405, allow])
+    }
+  })
 })

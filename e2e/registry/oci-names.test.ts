@@ -185,7 +185,17 @@ onEachStore('names of the registry', (engine) => {
     for (const name of ['Acme/web', 'acme//web', 'acme/..', 'acme/web-', '%61cme/web'])
       assert.equal(await client.errorOf('GET', `/v2/${name}/tags/list`), '400 NAME_INVALID')
     assert.equal(await client.errorOf('GET', '/v2/acme/web'), '404 UNSUPPORTED')
-    assert.equal(await client.errorOf('POST', '/v2/acme/web/tags/list'), '405 UNSUPPORTED')
-    assert.equal(await client.errorOf('GET', '/v2/_catalog'), '405 UNSUPPORTED')
+  })
+
+  test('are refused with a method that the path does not accept, and the response names those that it accepts', async () => {
+    for (const [method, path, allow] of [
+      ['POST', '/v2/acme/web/tags/list', 'GET, HEAD'],
+      ['POST', '/v2/acme/web/manifests/v1', 'GET, HEAD, PUT, DELETE'],
+      ['GET', '/v2/acme/web/blobs/uploads/', 'POST'],
+      ['GET', '/v2/_catalog', ''],
+    ] as const) {
+      assert.equal(await client.errorOf(method, path), '405 UNSUPPORTED')
+      assert.equal((await client.send(method, path)).headers.get('allow'), allow, path)
+    }
   })
 })

@@ -409,6 +409,8 @@ onEachStore('SCIM', (engine) => {
       assert.ok(detail)
       assert.deepEqual(rest, { status: String(status), ...(scimType && { scimType }) }, String(request))
     }
+    const refused = await provider.send('POST', `/Users/${id}`, {})
+    assert.equal(refused.header('allow'), 'GET, HEAD, PUT, PATCH, DELETE')
     const asJson = await provider.send(
       'POST',
       '/Users',

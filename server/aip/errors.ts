@@ -197,6 +197,10 @@ const missingMethod = constant(
 /** For a gRPC service or method that the contract does not have. */
 export const noSuchMethod = () => missingMethod
 
+/** The value of an `Allow` header. Every path that accepts GET also accepts HEAD. */
+export const allowHeader = (methods: readonly string[]) =>
+  methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : method)).join(', ')
+
 export const methodNotAllowed = (allow: string) =>
   new StatusError(Code.UNIMPLEMENTED, `method not allowed; this path accepts ${allow}`, {
     http: 405,

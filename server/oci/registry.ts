@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Content } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { Code } from '../aip/code.ts'
-import { methodNotAllowed, StatusError } from '../aip/errors.ts'
+import { allowHeader, methodNotAllowed, StatusError } from '../aip/errors.ts'
 import { registryError } from '../aip/registry-error.ts'
 import type { BlobErrorCode } from '../blobs/blob-error.ts'
 import { BlobError } from '../blobs/blob-error.ts'
@@ -93,7 +93,7 @@ function endpointOf(route: OciRoute | undefined, method: string): EndpointHandle
   const handlers = handlersOf(route)
   const handler = handlers[method === 'HEAD' ? 'GET' : method]
   if (handler) return handler
-  throw methodNotAllowed(Object.keys(handlers).join(', '))
+  throw methodNotAllowed(allowHeader(Object.keys(handlers)))
 }
 
 /** The handler of each method that the route has. */
@@ -140,12 +140,15 @@ const getBase: EndpointHandler = (deps, exchange) =>
     (): RegistryResponse => ({ status: 200, headers: { 'content-type': 'application/json' }, body: '{}' }),
   )
 
-/** The catalog is an extension that some clients use; it is not a part of OCI Distribution. */
+/**
+ * The catalog is an extension that some clients use; it is not a part of OCI Distribution. An empty `Allow` header means
+ * that the path accepts no method (RFC 9110 section 10.2.1).
+ */
 const noCatalog = registryError(
   'UNSUPPORTED',
   Code.UNIMPLEMENTED,
   'this registry has no catalog; to list its repos, use the API or the command "stemma repos list"',
-  { http: 405 },
+  { http: 405, headers: { allow: '' } },
 )
 
 const invalidPart = {

@@ -49,7 +49,7 @@ export async function answerCollection(
   request: ScimRequest,
 ): Promise<ScimResponse> {
   if (request.method === 'GET') return listResponse(deps, [endpoint], request, listQueryOf(request.query))
-  if (request.method !== 'POST') throw methodNotAllowed('GET, POST')
+  if (request.method !== 'POST') throw methodNotAllowed('GET, HEAD, POST')
   const body = await request.body()
   const created = await deps.store.write(function* () {
     const stored = yield* endpoint.create(contextOf(deps, request), body)
@@ -92,7 +92,7 @@ export async function answerResource(
       return { status: 204 }
     }
     default:
-      throw methodNotAllowed('GET, PUT, PATCH, DELETE')
+      throw methodNotAllowed('GET, HEAD, PUT, PATCH, DELETE')
   }
 }
 

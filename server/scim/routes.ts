@@ -23,7 +23,7 @@ function answerDiscovery(request: ScimRequest, name: string, id: string | undefi
   if (name === 'Me' || name === 'Bulk') throw new ScimError(501, `/${name} is not supported`)
   const documents = documentsOf(base, name)
   if (!documents) throw noSuchEndpoint()
-  if (method !== 'GET') throw methodNotAllowed('GET')
+  if (method !== 'GET') throw methodNotAllowed('GET, HEAD')
   if (query.has('filter')) throw new ScimError(403, `/${name} cannot be filtered`)
   if (!Array.isArray(documents)) {
     if (id !== undefined) throw noSuchEndpoint()

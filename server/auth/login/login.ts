@@ -127,6 +127,11 @@ async function answer(deps: PageDependencies, page: PageRequest): Promise<void> 
 }
 
 function answerError(page: PageRequest, error: StatusError): void {
-  if (page.response.headersSent) page.response.destroy()
-  else sendResponse(page, isProgramEndpoint(page.path) ? oauthError(error) : errorResponse(error))
+  if (page.response.headersSent) {
+    page.response.destroy()
+    return
+  }
+  const { allow } = error.headers
+  if (allow !== undefined) page.response.setHeader('allow', allow)
+  sendResponse(page, isProgramEndpoint(page.path) ? oauthError(error) : errorResponse(error))
 }

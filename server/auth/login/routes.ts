@@ -1,5 +1,5 @@
 // The handlers of the paths of sign-in.
-import { methodNotAllowed, noSuchPath } from '../../aip/errors.ts'
+import { allowHeader, methodNotAllowed, noSuchPath } from '../../aip/errors.ts'
 import { finishConsoleSignIn, startConsoleSignIn } from './console/sign-in.ts'
 import { signOutOfConsole } from './console/sign-out.ts'
 import type { TestSignInDependencies } from './console/test-sign-in.ts'
@@ -77,8 +77,8 @@ export function routeOf({ method, path }: Pick<PageRequest, 'method' | 'path'>):
   if (isOidcProviderPath(path)) return 'oidc-provider'
   const allowed = Object.keys(handlers)
     .filter((route) => route.endsWith(` ${pattern}`))
-    .map((route) => route.split(' ')[0])
-  throw allowed.length > 0 ? methodNotAllowed(allowed.join(', ')) : noSuchPath()
+    .map((route) => route.slice(0, route.indexOf(' ')))
+  throw allowed.length > 0 ? methodNotAllowed(allowHeader(allowed)) : noSuchPath()
 }
 
 const signInPath = new RegExp(`^${paths.signIn}/[^/]+`)

@@ -23,7 +23,7 @@ import { sendParts } from './parts.ts'
 import { envelopeOf, findRoute, readRequest } from './request.ts'
 import { sendError, sendJson, streamClient } from './response.ts'
 import type { Match } from './routes.ts'
-import { allowHeader, makeRoutes, splitPath } from './routes.ts'
+import { allowHeaderOf, makeRoutes, splitPath } from './routes.ts'
 import { fieldSpellingOf } from './spelling.ts'
 
 export type RestOptions<E extends Endpoint> = Omit<
@@ -124,5 +124,5 @@ function answerPreflight<E extends Endpoint>(
 ): void {
   const matches = context.routes.find(segments)
   if (matches.size === 0) throw noSuchPath()
-  sendJson(context, exchange, 204, empty, ['allow', allowHeader(matches.keys())])
+  sendJson(context, exchange, 204, empty, ['allow', allowHeaderOf(matches.keys())])
 }

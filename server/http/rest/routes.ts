@@ -2,7 +2,7 @@
 import type { HttpBinding } from '@stemma/api/http-binding.ts'
 import { isOutputOnly, isRequired } from '@stemma/api/method.ts'
 import type { StatusError } from '../../aip/errors.ts'
-import { constant, malformed, methodNotAllowed } from '../../aip/errors.ts'
+import { allowHeader, constant, malformed, methodNotAllowed } from '../../aip/errors.ts'
 import { resolvePath } from '../../aip/field-path.ts'
 import type { Endpoint } from '../door.ts'
 import type { Template } from './template.ts'
@@ -69,7 +69,7 @@ export function makeRoutes(endpoints: readonly Endpoint[]): Routes {
       return matches
     },
     notAllowed(verbs) {
-      const allow = allowHeader(verbs)
+      const allow = allowHeaderOf(verbs)
       const error = notAllowed.get(allow) ?? constant(methodNotAllowed(allow))
       notAllowed.set(allow, error)
       return error
@@ -77,10 +77,8 @@ export function makeRoutes(endpoints: readonly Endpoint[]): Routes {
   }
 }
 
-export function allowHeader(routed: Iterable<string>): string {
-  const verbs = [...routed]
-  return [...verbs, ...(verbs.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
-}
+/** The value of the `Allow` header of a path that has `verbs`. */
+export const allowHeaderOf = (verbs: Iterable<string>) => allowHeader([...verbs, 'OPTIONS'])
 
 /** A collection does not have the methods of its resources: DELETE without a uid is not allowed. */
 function matchRoute({ template, mayBeEmpty }: Route, segments: readonly string[]) {
