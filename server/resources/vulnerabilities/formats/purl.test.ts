@@ -22,6 +22,7 @@ describe('purls', () => {
   })
 
   test('contain the version and the source package', () => {
+    assert.equal(parsePurl('pkg:deb/debian/libgtk@1?upstream=gtk+3.0')?.origin, 'gtk+3.0')
     assert.deepEqual(parsePurl('pkg:apk/alpine/libcrypto3@3.1.4-r0?arch=x86_64&upstream=openssl%403.1#sub'), {
       ...{ type: 'alpine', name: 'libcrypto3', version: '3.1.4-r0', origin: 'openssl' },
     })

@@ -1,4 +1,5 @@
 // Package URLs: https://github.com/package-url/purl-spec.
+import { encodePurlPart, qualifierOf } from '../../purl-parts.ts'
 import { ecosystemOf, typeOfPurl } from './ecosystems.ts'
 import { labelFault } from './json-fields.ts'
 import { maxLength } from './limits.ts'
@@ -28,7 +29,7 @@ export function parsePurl(text: string): Package | undefined {
   const [version] = decoded([path.slice(end + 1)]) ?? []
   const name = segments.pop()
   if (!type || !name || version === undefined) return undefined
-  const upstream = new URLSearchParams(qualifiers).get('upstream')?.split('@', 1)[0] ?? ''
+  const upstream = qualifierOf(qualifiers, 'upstream').split('@', 1)[0] ?? ''
   const origin = labelFault(upstream, maxLength.packageName) ? '' : upstream
   return { ...artifactOf(type.toLowerCase(), segments, name), version, origin }
 }
@@ -68,9 +69,7 @@ function purlName(start: string, name: string): string {
 }
 
 function buildPurl(start: string, name: string, version: string): string | undefined {
-  const segments = name.split('/').filter(Boolean).map(encoded)
+  const segments = name.split('/').filter(Boolean).map(encodePurlPart)
   if (segments.length === 0) return undefined
-  return `pkg:${start}/${segments.join('/')}${version === '' ? '' : `@${encoded(version)}`}`
+  return `pkg:${start}/${segments.join('/')}${version === '' ? '' : `@${encodePurlPart(version)}`}`
 }
-
-const encoded = (part: string) => encodeURIComponent(part).replaceAll('%3A', ':')

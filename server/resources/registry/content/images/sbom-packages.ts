@@ -1,5 +1,6 @@
 // The packages of SBOM documents. Packages without a package URL are left out.
 import type { SbomPackage } from '../../../dependencies.ts'
+import { encodePurlPart, qualifierOf } from '../../../purl-parts.ts'
 import { isObject, listOf, textOf } from './untrusted-json.ts'
 
 const maxPackages = 10_000
@@ -60,10 +61,10 @@ const maxTime = Date.UTC(10_000, 0)
  */
 function originOf(purl: string): string {
   const [path = '', query = ''] = purl.split('#')[0]?.split('?') ?? []
-  const parameters = new URLSearchParams(query)
-  const origin = parameters.get('origin') ?? parameters.get('upstream') ?? ''
-  const [name = '', version = path.split('@')[1] ?? ''] = origin.split('@')
+  const origin = qualifierOf(query, 'origin') || qualifierOf(query, 'upstream')
+  const [name = '', originVersion] = origin.split('@')
+  const version = originVersion === undefined ? (path.split('@')[1] ?? '') : encodePurlPart(originVersion)
   const namespace = path.split('@')[0]?.split('/').slice(0, -1).join('/') ?? ''
   if (name === '' || namespace === '') return purl
-  return `${namespace}/${name}${version === '' ? '' : `@${version}`}`.toWellFormed()
+  return `${namespace}/${encodePurlPart(name)}${version === '' ? '' : `@${version}`}`.toWellFormed()
 }
