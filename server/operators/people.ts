@@ -1,6 +1,6 @@
 // The people of the server, for its operators. `stemmad users` does the same with the same functions.
 import { create } from '@bufbuild/protobuf'
-import { EmptySchema, timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ListPeopleRequest } from '@stemma/api/gen/platform/server/v2beta1/person_pb.ts'
 import {
   ListPeopleResponseSchema,
@@ -23,7 +23,7 @@ import { defineService } from '../resources/resource.ts'
 import type { Call } from '../rpc/call.ts'
 import type { Work } from '../store/work.ts'
 import type { Reply } from '../wire/reply.ts'
-import { messageReply } from '../wire/reply.ts'
+import { emptyReply, messageReply } from '../wire/reply.ts'
 import type { OperatorDependencies } from './dependencies.ts'
 import { readPage } from './page.ts'
 
@@ -80,7 +80,7 @@ export const peopleService = defineService({
       removePerson: (call: Call<PersonRequest>) =>
         change(call, function* (access, uid) {
           yield* administration.remove({ remove: removePerson }, access, uid)
-          return messageReply(EmptySchema, create(EmptySchema))
+          return emptyReply
         }),
     }
   },

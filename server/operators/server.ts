@@ -1,6 +1,6 @@
 // Health, version and keys of the server, for its operators.
 import { create } from '@bufbuild/protobuf'
-import { EmptySchema, timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { RotateKeysRequest } from '@stemma/api/gen/platform/server/v2beta1/server_pb.ts'
 import {
   HealthSchema,
@@ -20,7 +20,7 @@ import { requireFreshSignIn } from '../policy/fresh-sign-in.ts'
 import { defineService } from '../resources/resource.ts'
 import type { Call } from '../rpc/call.ts'
 import type { Work } from '../store/work.ts'
-import { messageReply } from '../wire/reply.ts'
+import { emptyReply, messageReply } from '../wire/reply.ts'
 import type { OperatorDependencies } from './dependencies.ts'
 import { measureHealth, warningsOf } from './health.ts'
 
@@ -72,7 +72,7 @@ async function rotate(deps: OperatorDependencies, { demand, request, deadline }:
     await rotateKeys({ store, now, random, ...operating }, revoked, record, admitToRotate)
     await operating.keys.reload()
   }
-  return messageReply(EmptySchema, create(EmptySchema))
+  return emptyReply
 }
 
 function* admit({ settings, now }: OperatorDependencies, demand: Demand): Work<WriteGrants> {

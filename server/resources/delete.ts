@@ -10,9 +10,9 @@ import { deleteEntry, readForDelete } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import type { WriteAccess } from '../store/write-access.ts'
 import type { Reply } from '../wire/reply.ts'
+import { emptyReply } from '../wire/reply.ts'
 import type { Dependencies } from './dependencies.ts'
 import type { Kind } from './kind.ts'
-import { emptyReply } from './reply.ts'
 
 export type DeleteOptions = {
   /** Whether deleting a resource that does not exist succeeds. */

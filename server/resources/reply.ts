@@ -39,9 +39,6 @@ export function* readReply(
   return rowReply(kind, shown, updateTime as number)
 }
 
-/** Over REST an empty body, over gRPC an empty message (docs/specification.md, Resources). */
-export const emptyReply: Reply = { json: () => asJson(''), bytes: () => new Uint8Array() }
-
 /** A list response. Its first field contains the resources as they are stored. */
 export function listReply<D extends DescMessage>(
   kind: Kind<DescMessage>,

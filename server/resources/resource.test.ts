@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SubscriptionsService } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
 import { PingService } from '@stemma/api/gen/platform/ping/v2beta1/ping_pb.ts'
+import { emptyReply } from '../wire/reply.ts'
 import { subscriptionsResource } from './events/subscriptions/resource.ts'
 import { subscriptions } from './events/subscriptions/table.ts'
-import { emptyReply } from './reply.ts'
 import { defineResource, defineService } from './resource.ts'
 
 const ping = () => emptyReply

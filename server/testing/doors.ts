@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestOptions } from 'node:http'
 import { request as sendHttp } from 'node:http'
 import type { DescMessage, DescMethod, JsonObject, JsonValue } from '@bufbuild/protobuf'
 import { createRegistry, fromBinary, fromJson, toBinary, toJson } from '@bufbuild/protobuf'
-import { anyUnpack, StructSchema } from '@bufbuild/protobuf/wkt'
+import { anyUnpack, EmptySchema, StructSchema } from '@bufbuild/protobuf/wkt'
 import type { ServiceError } from '@grpc/grpc-js'
 import { Client, credentials, Metadata } from '@grpc/grpc-js'
 import * as details from '@stemma/api/gen/google/rpc/error_details_pb.ts'
@@ -81,6 +81,9 @@ const authorizationOf = (token: string | undefined): SentHeaders =>
 
 function restResult(method: DescMethod, isOk: boolean, text: string): CallResult {
   if (isOk && method.methodKind === 'server_streaming') return { body: { documents: linesOf(text) } }
+  // A call that returns nothing has an empty body (docs/specification.md, Resources).
+  if (isOk && (text === '') !== (method.output.typeName === EmptySchema.typeName))
+    throw new Error(`${method.name} returned the body "${text}"`)
   const json = text === '' ? {} : JSON.parse(text)
   return isOk ? { body: json } : { error: json }
 }

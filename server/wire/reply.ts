@@ -59,6 +59,12 @@ export const messageReply = <D extends DescMessage>(desc: D, message: MessageSha
   bytes: () => toBinary(desc, message),
 })
 
+/**
+ * The response of methods that return google.protobuf.Empty: over REST an empty body, over gRPC an empty message
+ * (docs/specification.md, Resources).
+ */
+export const emptyReply: Reply = { json: () => asJson(''), bytes: () => new Uint8Array() }
+
 /** A response that the registry reads without decoding it. Encoding and decoding take 10 µs for a manifest. */
 export const unencodedReply = <D extends DescMessage>(
   desc: D,

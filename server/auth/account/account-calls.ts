@@ -1,7 +1,6 @@
 // The account service: what people do with their own account.
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
-import { EmptySchema } from '@bufbuild/protobuf/wkt'
 import type {
   ChangePasswordRequest,
   ConfirmAuthenticatorAppRequest,
@@ -23,7 +22,7 @@ import { failedPrecondition, notFound } from '../../aip/errors.ts'
 import type { AccountAction } from '../../store/events/authentication-actions.ts'
 import type { Work } from '../../store/work.ts'
 import type { Reply } from '../../wire/reply.ts'
-import { messageReply } from '../../wire/reply.ts'
+import { emptyReply, messageReply } from '../../wire/reply.ts'
 import { recordAccountEvent } from '../administration/administration.ts'
 import { loginAddressOf } from '../login/accounts.ts'
 import {
@@ -210,8 +209,6 @@ export function accountCalls<D>(deps: AccountDependencies<D>) {
 }
 
 const reply = <M extends DescMessage>(desc: M, message: MessageShape<M>): Reply => messageReply(desc, message)
-
-const emptyReply = messageReply(EmptySchema, create(EmptySchema))
 
 /** The address of a local account. */
 export function* requireLocal(identity: string): Work<string> {

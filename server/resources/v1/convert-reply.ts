@@ -2,8 +2,7 @@ import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
 import { Code } from '../../aip/code.ts'
 import { StatusError, withoutDetails } from '../../aip/errors.ts'
 import type { Reply } from '../../wire/reply.ts'
-import { messageReply } from '../../wire/reply.ts'
-import { emptyReply } from '../reply.ts'
+import { emptyReply, messageReply } from '../../wire/reply.ts'
 import type { V2Reply } from './call-v2.ts'
 
 /** The reply of v1 to a call that v2 answered, with the same entity tag and warnings. */
