@@ -9,8 +9,10 @@ export const runAs =
   ({ args, flags, runResource }: ComposedInvocation) => {
     const flagWords = Object.entries(flags).flatMap(([name, value]) => {
       if (value === undefined) return []
-      return value === true ? [`--${name}`] : [`--${name}`, value]
+      return value === true ? [`--${name}`] : [`--${name}=${value}`]
     })
-    const argument = argumentFlag === undefined ? args : args.flatMap((text) => [`--${argumentFlag}`, text])
-    return runResource(resource, [verb, ...argument, ...flagWords])
+    // Values may begin with a dash.
+    const argument =
+      argumentFlag === undefined ? ['--', ...args] : args.map((text) => `--${argumentFlag}=${text}`)
+    return runResource(resource, [verb, ...flagWords, ...argument])
   }

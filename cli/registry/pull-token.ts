@@ -34,19 +34,27 @@ export async function configurePullToken(
     )
   const { uid, username, password, expirationTime } = await createPullToken(flags, runtime)
   const [user, secret] = [String(username), String(password)]
-  if (flags.save) {
-    await storePassword({ host, file, helper, username: user, secret }, runtime)
-    report(runtime, `Stored a pull token for ${host} in ${place}.`)
-  } else {
-    // The command is pasted into a shell, so it must contain nothing from the server that a shell would interpret.
-    if (![user, secret].every((word) => /^[\w.~+/=-]+$/.test(word)))
-      throw new Failure('the server sent a user name or a password that is not safe to print in a command')
-    runtime.stdout.write(`docker login ${JSON.stringify(host)} --username "${user}" --password "${secret}"\n`)
+  try {
+    if (flags.save) {
+      await storePassword({ host, file, helper, username: user, secret }, runtime)
+      report(runtime, `Stored a pull token for ${host} in ${place}.`)
+    } else runtime.stdout.write(loginCommand(host, user, secret))
+  } finally {
+    // Also if the token was not stored: it exists, and works until it expires.
+    report(
+      runtime,
+      singleLine(
+        `The pull token expires at ${expirationTime}. To revoke it: stemma pull-tokens delete ${uid}`,
+      ),
+    )
   }
-  report(
-    runtime,
-    singleLine(`The pull token expires at ${expirationTime}. To revoke it: stemma pull-tokens delete ${uid}`),
-  )
+}
+
+/** The command is pasted into a shell, so it must contain nothing from the server that a shell would interpret. */
+function loginCommand(host: string, user: string, secret: string): string {
+  if (![user, secret].every((word) => /^[\w.~+/=-]+$/.test(word)))
+    throw new Failure('the server sent a user name or a password that is not safe to print in a command')
+  return `docker login ${JSON.stringify(host)} --username "${user}" --password "${secret}"\n`
 }
 
 /** Uses the flags of `stemma pull-tokens create`, which are derived from the contract. */

@@ -247,7 +247,8 @@ describe('stemma registry', () => {
         { STEMMA_API: api, STEMMA_TOKEN: platform.owner.token },
       )
       assert.deepEqual([code, stdout], [1, ''], stderr)
-      assert.match(stderr, /^stemma: the server sent a user name or a password that is not safe to print/)
+      assert.match(stderr, /^stemma: the server sent a user name or a password that is not safe to print/m)
+      assert.match(stderr, /^The pull token expires at .* To revoke it: stemma pull-tokens delete a$/m)
     } finally {
       server.closeAllConnections()
       server.close()

@@ -1,7 +1,7 @@
 // A backup of a store in use, restored into either engine.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { readFile, stat, writeFile } from 'node:fs/promises'
+import { readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
@@ -220,6 +220,14 @@ onEachStore('a backup', (engine) => {
       assert.equal(wrong.code, 1)
       assert.match(wrong.stderr, /^stemmad: .*cannot be decrypted: STEMMA_SECRET_KEY.*\n$/)
     })
+  })
+
+  test('never writes into a file that somebody else has prepared', async () => {
+    const prepared = join(folder, 'prepared')
+    await writeFile(prepared, 'untouched')
+    await symlink(prepared, join(folder, 'linked.unfinished'))
+    await backUp('linked')
+    assert.equal(await readFile(prepared, 'utf8'), 'untouched')
   })
 
   test('never overwrites a file, and needs the name of a file in an existing folder', async () => {

@@ -117,6 +117,14 @@ onEachStore('the token endpoint', (engine) => {
     assert.equal((await post('{}', 'application/json')).status, 415)
     const long = `grant_type=${grantType}&subject_token=${'x'.repeat(100_000)}`
     assert.equal((await post(long, 'application/x-www-form-urlencoded')).status, 413)
+    // Otherwise the next request on the connection would wait for the rest of the form, which is never read.
+    const client = await rawClient(Number(new URL(platform.url).port))
+    const body = 'x'.repeat(1_000_000)
+    const headers = `content-type: application/x-www-form-urlencoded\r\ncontent-length: ${body.length}`
+    client.send(`POST /oauth/token HTTP/1.1\r\nhost: localhost\r\n${headers}\r\n\r\n${body}`)
+    const { status, headers: answered } = await client.response()
+    assert.deepEqual([status, answered.get('connection')], [413, 'close'])
+    assert.equal((await client.remainingBytes()).length, 0)
   })
 
   test('answers an empty request of any content type with a client error', async () => {

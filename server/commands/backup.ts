@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { readConfig } from '../config/config.ts'
+import type { RandomBytes } from '../crypto/random.ts'
 import { operatorAccessFor } from '../policy/system-access.ts'
 import { backupLines } from '../store/backup.ts'
 import type { Store } from '../store/db.ts'
@@ -30,7 +31,7 @@ export const backup: Command = {
       // Recorded first, so that an interrupted backup is in the log, too.
       await store.write(() => recordCommand(operatorAccessFor('stemmad backup'), 'store', 'read'))
       if (path === '-') await pipeline(compressedBackup(store), context.stdout)
-      else await writeFileAtomically(store, path)
+      else await writeFileAtomically(store, path, context.random)
     })
     const key = config.secretKey ? 'STEMMA_SECRET_KEY' : `secret.key in ${config.dataDir}`
     context.stderr.write(
@@ -42,11 +43,14 @@ export const backup: Command = {
 
 const compressedBackup = (store: Store) => Readable.from(backupLines(store)).compose(createGzip())
 
-/** The file gets its name only when it is complete and synced to disk. Only its owner may read it. */
-async function writeFileAtomically(store: Store, path: string): Promise<void> {
-  const unfinished = `${path}.unfinished`
+/**
+ * The file gets its name only when it is complete and synced to disk. Only its owner may read it:
+ * it is created with a random name and never opened if it exists, so nobody else can have prepared it.
+ */
+async function writeFileAtomically(store: Store, path: string, random: RandomBytes): Promise<void> {
+  const unfinished = `${path}.${random(8).toString('hex')}.unfinished`
   try {
-    await pipeline(compressedBackup(store), createWriteStream(unfinished, { mode: 0o600 }))
+    await pipeline(compressedBackup(store), createWriteStream(unfinished, { mode: 0o600, flags: 'wx' }))
     await syncFile(unfinished)
     await rename(unfinished, path)
   } catch (error) {

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { malformed, tooLarge } from '../../aip/errors.ts'
 import type { Page } from '../../pages/frame.ts'
 import { contentSecurityPolicy, renderPage } from '../../pages/frame.ts'
+import { endAfterRequest } from '../../wire/end-after-request.ts'
 
 export type PageRequest = {
   request: IncomingMessage
@@ -68,7 +69,7 @@ function contentOf(
   return ['text/html; charset=utf-8', renderPage(answer.page, prefix)]
 }
 
-export function sendResponse({ response, method, prefix }: PageRequest, answer: PageResponse): void {
+export function sendResponse({ request, response, method, prefix }: PageRequest, answer: PageResponse): void {
   if (response.destroyed || response.writableEnded) return
   for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value)
   if ('location' in answer) {
@@ -77,9 +78,12 @@ export function sendResponse({ response, method, prefix }: PageRequest, answer: 
   }
   const [type, text] = contentOf(answer, prefix)
   response.setHeader('content-security-policy', contentSecurityPolicy)
+  const isArriving = answer.status === 413 && !request.complete
+  if (isArriving) response.setHeader('connection', 'close')
   response.writeHead(answer.status ?? 200, {
     'content-type': type,
     'content-length': Buffer.byteLength(text),
   })
-  response.end(method === 'HEAD' ? undefined : text)
+  if (isArriving) endAfterRequest(request, response, text)
+  else response.end(method === 'HEAD' ? undefined : text)
 }
