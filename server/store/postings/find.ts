@@ -19,10 +19,10 @@ const firstCountedPacks = 64
 
 /** The maximum number of trigrams of a text that are considered. */
 const trigramLimit = 32
-/** The number of packs whose postings are counted to estimate how rare a trigram is. */
-const packsPerEstimate = 8
-/** A trigram with at most this many postings in its first packs is read without counting its other packs. */
-const rareTrigramPostings = 200
+/** The postings of this many packs of each trigram are counted first, then those of eight times as many if needed. */
+const firstCountedTrigramPacks = 8
+/** The maximum number of packs that one statement counts. */
+const countedPackLimit = 8192
 /** Only this many trigrams are looked up, the rarest ones. Further trigrams exclude few documents. */
 const usedTrigrams = 3
 /** If at most this many documents are left, no further trigram is looked up. */
@@ -61,35 +61,66 @@ export function* findByTrigrams(
   trigrams: readonly number[],
   options: FindOptions = {},
 ): Work<Set<number> | undefined> {
-  if (trigrams.length === 0) return undefined
-  const considered = trigrams.slice(0, trigramLimit)
-  const counts = yield* estimateCounts(index, considered)
-  const rarest = considered
-    .map((trigram, at) => ({ trigram, count: counts[at] ?? 0 }))
-    .sort((a, b) => a.count - b.count)
-    .slice(0, usedTrigrams)
+  const counted = yield* countRareTrigrams(index, trigrams.slice(0, trigramLimit))
+  const rarest = counted.sort((a, b) => a.count - b.count).slice(0, usedTrigrams)
+  const { candidates, maxPostings = postingLimit } = options
   let matches: Set<number> | undefined
   for (const { trigram, count } of rarest) {
-    if (matches && matches.size <= fewDocuments) break
-    if (count > rareTrigramPostings && !(yield* areReadable(index, [trigram], options))) break
-    const numbers = yield* readNumbers(index, [trigram], matches ?? options.candidates)
-    if (!numbers) break
-    matches = numbers
+    if (matches && (matches.size <= fewDocuments || count > maxPostings)) break
+    if (count > maxPostings) throw new StoreError('expensive')
+    matches = (yield* readNumbers(index, [trigram], matches ?? candidates)) ?? matches
   }
   return matches
 }
 
-/** The stored total of each term; for a term without a stored total, the number of postings in its first packs. */
-function* estimateCounts({ table }: PostingIndex, hashes: readonly number[]): Work<number[]> {
-  const packs = raw(table)
+type CountedTrigram = { trigram: number; count: number }
+
+/**
+ * The trigrams with the fewest packs, and the number of their postings; none that has too many to be read. A document
+ * that was written alone has packs of its own, so the first packs of a trigram do not tell how common it is.
+ */
+function* countRareTrigrams(index: PostingIndex, trigrams: readonly number[]): Work<CountedTrigram[]> {
+  const counted: CountedTrigram[] = []
+  let uncounted = trigrams
+  const isEnough = () => counted.length >= usedTrigrams || counted.some(({ count }) => count <= fewDocuments)
+  for (let packs = firstCountedTrigramPacks; packs <= packLimit; packs *= 8) {
+    if (uncounted.length === 0 || isEnough()) break
+    // If some must be left out, the first ones: the end of CVE-2026-1234 is more specific than its beginning.
+    uncounted = uncounted.slice(-countedPackLimit / packs)
+    const counts = yield* countFirstPacks(index, uncounted, packs)
+    const common: number[] = []
+    for (const [at, trigram] of uncounted.entries()) {
+      const { total, postings, countedPacks } = counts[at] as PackCounts // there is one for each trigram
+      if (Math.max(total, postings) > postingLimit) continue
+      if (countedPacks < packs) counted.push({ trigram, count: postings })
+      else common.push(trigram)
+    }
+    uncounted = common
+  }
+  return counted
+}
+
+type PackCounts = { total: number; postings: number; countedPacks: number }
+
+/** For each term its stored total, and the number of postings in its first packs. */
+function* countFirstPacks(
+  { table }: PostingIndex,
+  hashes: readonly number[],
+  packs: number,
+): Work<PackCounts[]> {
   const selects = hashes.map(
-    (hash, at) => sql`select coalesce(
-      (select count from ${packs} where term = ${hash} and segment = ${totalSegment}),
-      (select sum(count) from (select count from ${packs} where term = ${hash}
-        limit ${raw(String(packsPerEstimate))}) t)) as count, ${raw(String(at))} as at`,
+    (hash, at) => sql`select
+      (select count from ${raw(table)} where term = ${hash} and segment = ${totalSegment}), sum(count), count(*),
+      ${raw(String(at))} as at
+      from (select count from ${raw(table)} where term = ${hash} and segment > ${totalSegment}
+        limit ${packs}) t`,
   )
   const rows = yield* all(sql`${join(selects, ' union all ')} order by at`)
-  return rows.map(([count]) => Number(count ?? 0))
+  return rows.map(([total, postings, countedPacks]) => ({
+    total: Number(total ?? 0),
+    postings: Number(postings ?? 0),
+    countedPacks: Number(countedPacks),
+  }))
 }
 
 /** False if the terms have too many postings. */

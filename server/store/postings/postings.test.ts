@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import type { Store } from '../db.ts'
-import { sql } from '../sql.ts'
+import { bulkInsert, sql } from '../sql.ts'
 import { StoreError } from '../store-error.ts'
 import { onEach, openMigrated } from '../test-stores.ts'
 import { findAny, findByTrigrams } from './find.ts'
@@ -69,6 +69,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a search index', (testStore) => {
   }
   const rowsOf = (term: number) =>
     store.query(sql`select segment, count from advisory_postings where term = ${term} order by segment`)
+  const isExpensive = (error: unknown) => error instanceof StoreError && error.kind === 'expensive'
   const range = (count: number, from = 0) => Array.from({ length: count }, (_, at) => from + at)
 
   test('keeps all postings of a rare term in a block in one pack', async () => {
@@ -159,7 +160,6 @@ onEach(['SQLite', 'PostgreSQL'], 'a search index', (testStore) => {
     const [common, rare] = [newTerm(), newTerm()]
     await add(newSegment(), range(300), [common])
     await add(newSegment(), [7], [rare])
-    const isExpensive = (error: unknown) => error instanceof StoreError && error.kind === 'expensive'
     for (const find of [findAny, findByTrigrams]) {
       const search = (hashes: number[], maxPostings: number) =>
         store.read(() => find(index, hashes, { maxPostings }))
@@ -179,6 +179,27 @@ onEach(['SQLite', 'PostgreSQL'], 'a search index', (testStore) => {
     assert.deepEqual(await search([common, rare], new Set([3])), new Set([3]))
     assert.equal(await search([common]), undefined)
     assert.equal(await search([]), undefined)
+  })
+
+  test('finds a text by its rarest trigrams if each document was written alone', async () => {
+    const common = range(6).map(newTerm)
+    const [rare, rarest] = [newTerm(), newTerm()]
+    const trigrams = [...common, rare, rarest]
+    const hashesOf = (at: number) => [
+      ...common,
+      ...(at % 100 === 0 ? [rare] : []),
+      ...(at % 300 === 0 ? [rarest] : []),
+    ]
+    const packs = range(4100).flatMap((at) => hashesOf(at).map((hash) => [hash, at * 256, 1, pack([at])]))
+    await store.write(function* () {
+      yield bulkInsert(sql`insert into advisory_postings (term, segment, count, advisories)`, packs)
+    })
+    const search = (hashes: number[], maxPostings: number) =>
+      store.read(() => findByTrigrams(index, hashes, { maxPostings }))
+    assert.deepEqual(await search(trigrams, 14), new Set(range(14).map((at) => at * 300)))
+    assert.equal((await search([...common, rare], 41))?.size, 41)
+    await assert.rejects(async () => search([...common, rare], 40), isExpensive)
+    assert.equal(await search(common, 41), undefined)
   })
 
   test('changes the terms of one document, not those of another with the same number', async () => {
