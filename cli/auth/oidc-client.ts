@@ -1,5 +1,6 @@
 // Calls the server, which is an OpenID Provider, and converts its errors to failures of a command.
 import * as oidc from 'openid-client'
+import { exitCodes } from '../exit-codes.ts'
 import { Failure, NotSignedIn } from '../failure.ts'
 import type { Tokens } from '../token-store.ts'
 import { requestTimeoutSeconds, unreachable } from './authorized-fetch.ts'
@@ -39,7 +40,7 @@ export function toFailure(error: unknown, issuer: string): unknown {
   if (error instanceof Failure) return error
   if (error instanceof oidc.AuthorizationResponseError || error instanceof oidc.ResponseBodyError)
     return oauthFailure(error.error, error.error_description, issuer)
-  if (error instanceof oidc.ClientError) return new Failure(clientErrorMessage(error, issuer))
+  if (error instanceof oidc.ClientError) return clientFailure(error, issuer)
   return error instanceof TypeError && error.cause instanceof Error ? unreachable(issuer, error) : error
 }
 
@@ -48,10 +49,21 @@ function oauthFailure(code: string, description: string | undefined, issuer: str
   if (code === 'expired_token') return codeExpired()
   if (code === 'invalid_grant')
     return new NotSignedIn('the sign-in has ended or is not valid; run: stemma auth login')
-  return new Failure(`${issuer} returned an error: ${description ?? code}`)
+  const exitCode = code === 'temporarily_unavailable' ? exitCodes.unavailable : exitCodes.failed
+  return new Failure(`${issuer} returned an error: ${description ?? code}`, exitCode)
 }
 
 export const codeExpired = (): Failure => new Failure('the code expired before it was entered; start again')
+
+function clientFailure(error: oidc.ClientError, issuer: string): Failure {
+  const { cause } = error
+  if (cause instanceof Response && (cause.status === 429 || cause.status >= 500))
+    return new Failure(
+      `${issuer} is busy or has failed: HTTP ${cause.status}; try again later`,
+      exitCodes.unavailable,
+    )
+  return new Failure(clientErrorMessage(error, issuer))
+}
 
 function clientErrorMessage({ message, cause, code }: oidc.ClientError, issuer: string): string {
   const actualIssuer = (cause as { body?: { issuer?: unknown } } | undefined)?.body?.issuer

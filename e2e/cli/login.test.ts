@@ -263,4 +263,16 @@ onEachStore('stemma auth login', (engine) => {
         assert.match(stderr, message)
       }
   })
+
+  test('says that the server is busy, and not that it does not support sign-in', async () => {
+    for (const status of [429, 503]) {
+      const busy = createServer((_, response) => void response.writeHead(status).end('busy'))
+      await once(busy.listen(0, '127.0.0.1'), 'listening')
+      const issuer = `http://127.0.0.1:${(busy.address() as AddressInfo).port}`
+      const { code, stderr } = await auth('login', '--api', issuer, '--device')
+      busy.close()
+      const message = `stemma: ${issuer} is busy or has failed: HTTP ${status}; try again later\n`
+      assert.deepEqual([code, stderr], [7, message])
+    }
+  })
 })

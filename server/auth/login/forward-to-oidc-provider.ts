@@ -21,8 +21,11 @@ export type ForwardDependencies = TokenExchangeDependencies &
   DeviceCodeDependencies &
   RevocationDependencies & { provider(): Provider; refreshTokens: RefreshTokens; authUrl: string }
 
+/** Endpoints some of whose forms are not passed on. */
+const formEndpoints: readonly string[] = [paths.token, paths.revocation]
+
 /** Endpoints to which programs post forms. Their errors are JSON. */
-const programEndpoints: readonly string[] = [paths.token, paths.revocation]
+const programEndpoints: readonly string[] = [...formEndpoints, paths.deviceAuthorization]
 
 export const isProgramEndpoint = (path: string) => programEndpoints.includes(path)
 
@@ -35,7 +38,7 @@ export async function forwardToOidcProvider(deps: ForwardDependencies, page: Pag
   // oidc-provider would store `state` in the session, which may be a cookie. Only a redirect after the sign-out needs
   // `state`, and no client has registered such a redirect.
   if (path === paths.logout) query.delete('state')
-  if (request.method === 'POST' && isProgramEndpoint(path)) {
+  if (request.method === 'POST' && formEndpoints.includes(path)) {
     const form = await readForm(request)
     const answer = await answerForm(deps, form, page)
     if (answer) return sendResponse(page, answer)
