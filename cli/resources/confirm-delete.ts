@@ -1,5 +1,7 @@
 import { once } from 'node:events'
+import type { JsonObject } from '@bufbuild/protobuf'
 import type { Connection } from '@stemma/api'
+import { Code, StemmaError } from '@stemma/api'
 import type { Command } from '../contract/commands.ts'
 import { findCommand } from '../contract/commands.ts'
 import { targetResource } from '../contract/target.ts'
@@ -44,8 +46,20 @@ async function describe(
 async function nameOf(command: Command, target: string, connection: Connection): Promise<string> {
   const resource = targetResource(command)
   const get = resource === undefined ? undefined : findCommand(resource, 'get')
-  const { name } = get ? await connection.call(get.method.desc, { uid: target }) : {}
+  const { name } = get ? await readIfAllowed(connection, get, target) : {}
   return typeof name === 'string' && name !== ''
     ? `${JSON.stringify(singleLine(name))} (${target})`
     : singleLine(target)
 }
+
+/** Empty if the resource cannot be read. It may still be deleted: everyone may give up their own role bindings. */
+async function readIfAllowed(connection: Connection, get: Command, uid: string): Promise<JsonObject> {
+  try {
+    return await connection.call(get.method.desc, { uid })
+  } catch (error) {
+    if (error instanceof StemmaError && unreadable.includes(error.code)) return {}
+    throw error
+  }
+}
+
+const unreadable: readonly Code[] = [Code.PERMISSION_DENIED, Code.NOT_FOUND]

@@ -59,6 +59,24 @@ describe('stemma at a terminal', { skip: noTerminalReason }, () => {
     assert.ok(!(await exists(uid)))
   })
 
+  test('a delete asks for confirmation if the resource cannot be read', async () => {
+    const { identity, token } = await platform.addUser('leaver@example.com')
+    await platform.bind(identity, 'registry.pull', platform.owner.organization)
+    const bindings = ['role-bindings', 'list', '--identity', identity, '-o', 'uid']
+    const uid = (await client.run(bindings, '', env())).stdout.trim()
+    // The person may not read the role binding. After its deletion, the owner does not find it.
+    for (const caller of [token, platform.owner.token]) {
+      const { code, screen } = await atTerminal(
+        ['role-bindings', 'delete', uid],
+        { ...env(), STEMMA_TOKEN: caller },
+        answer('y\r'),
+      )
+      assert.equal(code, 0, screen)
+      assert.ok(screen.startsWith(`Delete role binding ${uid}? [y/N] `), screen)
+      assert.match(screen, /Deleted 1 role binding\.\n$/)
+    }
+  })
+
   test('--yes skips the confirmation', async () => {
     const { code, screen } = await atTerminal(['groups', 'delete', await makeTeam(), '--yes'], env())
     assert.deepEqual([code, screen], [0, 'Deleted 1 group.\n'])
