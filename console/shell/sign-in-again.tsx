@@ -40,6 +40,8 @@ function SignInDialog({ reason }: { reason: SignInReason }) {
         event.preventDefault()
         cancel()
       }}
+      // Chrome closes a dialog at the second Esc, even if `cancel` is prevented.
+      onClose={() => reason === 'ended' && dialog.current?.showModal()}
     >
       <div class="dialog-body">
         <h2 id="sign-in-again">{title}</h2>
