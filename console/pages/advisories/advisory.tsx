@@ -105,10 +105,13 @@ const reviewTexts: Record<string, string> = {
   REVIEW_STATE_REJECTED: 'rejected',
 }
 
+/** An advisory has at most this many aliases, and a page at most this many vulnerabilities. */
+const maxAliases = 200
+
 /** Facts about the vulnerability itself. Nothing is drawn if only its name is known. */
 function Vulnerabilities({ aliases }: { aliases: readonly string[] }) {
   const { data } = useRead(
-    read(api.securityAdvisory.listVulnerabilityMetadata, { ids: [...aliases] }),
+    read(api.securityAdvisory.listVulnerabilityMetadata, { ids: [...aliases], pageSize: maxAliases }),
     aliases.length > 0,
   )
   return (
