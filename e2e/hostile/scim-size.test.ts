@@ -3,13 +3,17 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import type { JsonObject } from '@bufbuild/protobuf'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { operatorAccess } from '../../server/policy/system-access.ts'
 import { removeDependents } from '../../server/resources/iam/identity-providers/remove-dependents.ts'
 import { deleteGroup } from '../../server/scim/groups/groups.ts'
 import { maxJsonBytes, maxMembers } from '../../server/scim/limits.ts'
+import type { Endpoint } from '../../server/scim/resources.ts'
+import { answerResource, endpoints } from '../../server/scim/resources.ts'
 import { requireProvisioned } from '../../server/scim/users/access.ts'
 import { deleteUser } from '../../server/scim/users/users.ts'
+import type { Store } from '../../server/store/db.ts'
 import { neverExpires } from '../../server/store/expiry.ts'
 import { separatePeople } from '../../server/store/provider-people.ts'
 import { bulkInsert, raw, sql } from '../../server/store/sql.ts'
@@ -288,6 +292,60 @@ onEachStore('somebody with much SCIM data', (engine) => {
     assert.deepEqual([members, groups, users], [0, 1500, 1499])
     assert.equal(bytes, await bytesOf(large))
   })
+
+  test('cannot have a group or a user deleted in part without a new version and an event', async () => {
+    const large = await providerOf('interrupted')
+    const ofGroup = range(2500, (at) => [0, at] as const)
+    const ofUser = range(2500, (at) => [at + 1, 0] as const)
+    await fill(large, { users: 2500, groups: 2501, pairs: [...ofGroup, ...ofUser] })
+    for (const [type, id] of [
+      ['Groups', idOf(1e6)],
+      ['Users', idOf(0)],
+    ] as const) {
+      const path = `/${type}/${id}`
+      const actions = async () => {
+        const uid = `${large.uid}/${id}`
+        const rows = await platform.store.query(sql`select action from events where uid = ${uid}
+          union all select action from unsealed_events where uid = ${uid}`)
+        return rows.flat().sort()
+      }
+      const before = await large.send('GET', path)
+      await assert.rejects(deleteFirstBatch(large, type, id, before.etag), /the store has stopped/)
+      const after = await large.send('GET', path, undefined, { 'if-none-match': before.etag })
+      assert.deepEqual([after.status, after.etag], [200, 'W/"2"'], type)
+      const [earlier, later] = [before, after].map(({ body }) => (body.meta as JsonObject).lastModified)
+      assert.ok(String(later) > String(earlier))
+      assert.deepEqual(await actions(), ['updated'])
+      const remove = (etag: string) => large.send('DELETE', path, undefined, { 'if-match': etag })
+      assert.equal((await remove(before.etag)).status, 412)
+      assert.equal((await remove(after.etag)).status, 204, 'in two transactions')
+      assert.deepEqual(await actions(), ['deleted', 'updated', 'updated'])
+    }
+    assert.deepEqual(await sizesOf(large), [0, 0, 2500, 2499])
+  })
+
+  /** Deletes a group or user with a store that stops after the first transaction. */
+  const deleteFirstBatch = ({ uid }: ScimProvider, type: string, id: string, ifMatch: string) => {
+    let writes = 0
+    const store: Store = {
+      ...platform.store,
+      async write(work, deadline) {
+        if (writes++ > 0) throw new Error('the store has stopped')
+        return platform.store.write(work, deadline)
+      },
+    }
+    const deps = { store, now: Date.now, random: randomBytes, onIgnoredMembers() {} }
+    return answerResource(
+      deps,
+      endpoints.get(type) as Endpoint,
+      {
+        ...{ method: 'DELETE', provider: uid, base: '', endpoint: [type, id], query: new URLSearchParams() },
+        ...{ ifMatch, ifNoneMatch: undefined, address: '127.0.0.1', userAgent: undefined },
+        body: async () => ({}),
+      },
+      id,
+    )
+  }
 
   test('can have 200,000 members in all groups of a provider, and no more', async () => {
     const large = await providerOf('members')

@@ -21,7 +21,10 @@ export type Endpoint = {
   create(context: ChangeContext, body: Resource): Work<Stored>
   replace(context: ChangeContext, id: string, body: Resource): Work<Changed>
   patch(context: ChangeContext, id: string, body: Resource): Work<Changed>
-  /** Returns whether the resource is deleted. If not, it must be called again, in another transaction. */
+  /**
+   * Returns whether the resource is deleted. If not, it has a new version, and the call must be repeated in another
+   * transaction, without `ifMatch`.
+   */
   delete(context: ChangeContext, id: string): Work<boolean>
 }
 
@@ -82,13 +85,16 @@ export async function answerResource(
       return respond(deps, endpoint, request, changed, 200)
     }
     case 'DELETE': {
-      let isDone = false
-      while (!isDone)
-        isDone = await deps.store.write(function* () {
-          const isDeleted = yield* endpoint.delete(context, id)
-          if (isDeleted) yield* recordChange(deps, request, endpoint.stored, id, 'deleted')
+      // Each batch is a recorded change with a new version, because the next one may fail.
+      const deleteBatch = (batchContext: ChangeContext) =>
+        deps.store.write(function* () {
+          const isDeleted = yield* endpoint.delete(batchContext, id)
+          yield* recordChange(deps, request, endpoint.stored, id, isDeleted ? 'deleted' : 'updated')
           return isDeleted
         })
+      let isDone = await deleteBatch(context)
+      // The version that If-Match names ended with the first batch.
+      while (!isDone) isDone = await deleteBatch({ ...context, ifMatch: undefined })
       return { status: 204 }
     }
     default:

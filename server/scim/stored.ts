@@ -1,12 +1,13 @@
 // Users and groups in the store. `json` is the normalized resource without computed attributes.
 
 import type { Row, Sql } from '../store/sql.ts'
-import { raw, sql } from '../store/sql.ts'
+import { among, raw, sql } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
 import { first } from '../store/work.ts'
 import { ScimError } from './errors.ts'
 import { etagOf } from './etag.ts'
 import { maxJsonBytes } from './limits.ts'
+import { portions } from './portions.ts'
 import type { Resource, ResourceType } from './schema/schema.ts'
 
 export type StoredType = {
@@ -118,6 +119,13 @@ function requireSmall(bytes: number): void {
       403,
       `the users and groups of an identity provider can have at most ${maxJsonBytes} bytes together`,
     )
+}
+
+/** Gives resources that lost members or memberships new versions. */
+export function* raiseVersions({ table }: StoredType, uids: readonly string[], now: number): Work<void> {
+  for (const some of portions(uids))
+    yield sql`update ${raw(table)} set version = version + 1,
+      update_time = case when update_time < ${now} then ${now} else update_time + 1 end where uid in ${among(some)}`
 }
 
 /** Locks the settings of a provider, so that its changes run one after the other. */

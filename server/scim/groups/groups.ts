@@ -14,7 +14,15 @@ import { groupType } from '../schema/group.ts'
 import { normalizeResource } from '../schema/normalize.ts'
 import type { Resource } from '../schema/schema.ts'
 import type { Changed, Stored } from '../stored.ts'
-import { countChange, countDeleted, countNew, findStored, idOf, lockProvider } from '../stored.ts'
+import {
+  countChange,
+  countDeleted,
+  countNew,
+  findStored,
+  idOf,
+  lockProvider,
+  raiseVersions,
+} from '../stored.ts'
 import { changedMembers, differenceOf, idsOf, readMembers, writeMembers } from './members.ts'
 import { changeMemberships } from './memberships.ts'
 import { requireUniqueGroup, storedGroups, valuesOf } from './stored-groups.ts'
@@ -89,16 +97,19 @@ function* changeGroup(context: ChangeContext, id: string, change: GroupChange): 
 
 /**
  * Deletes a batch of members and, with the last batch, the group. Returns whether this was the last
- * batch.
+ * batch. If not, the group has a new version.
  */
 export function* deleteGroup(context: ChangeContext, id: string): Work<boolean> {
-  const { provider, ifMatch } = context
+  const { provider, now, ifMatch } = context
   const { uid, version, resource } = yield* lockGroup(context, id)
   requireMatch(ifMatch, version)
   const members = yield* removeScimMembers(provider, sql`group_uid = ${uid}`)
   const removed = members.map(([, user]) => idOf(user as string))
   yield* changeMemberships(provider, valuesOf(resource).mappingId, { added: [], removed })
-  if (members.length === membersPerBatch) return false
+  if (members.length === membersPerBatch) {
+    yield* raiseVersions(storedGroups, [uid], now())
+    return false
+  }
   yield sql`delete from scim_groups where uid = ${uid}`
   yield* countDeleted(storedGroups, provider, resource)
   return true

@@ -7,6 +7,7 @@ import { listOf } from '../filter/evaluate.ts'
 import type { Filter } from '../filter/parse.ts'
 import { maxMembers, maxMembersInRequest, maxMembersOfGroup } from '../limits.ts'
 import type { Change } from '../patch/change.ts'
+import { portions } from '../portions.ts'
 import type { Resource } from '../schema/schema.ts'
 import { idOf, isId } from '../stored.ts'
 
@@ -116,10 +117,4 @@ function* requireUsers(uids: readonly string[]): Work<void> {
       found.add(uid)
   const missing = uids.find((uid) => !found.has(uid))
   if (missing !== undefined) throw invalidValue(`there is no user ${idOf(missing)} to be a member`)
-}
-
-const idsPerStatement = 500
-
-function* portions(uids: readonly string[]): Generator<string[]> {
-  for (let at = 0; at < uids.length; at += idsPerStatement) yield uids.slice(at, at + idsPerStatement)
 }

@@ -13,6 +13,7 @@ import {
 import { among, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { all } from '../../store/work.ts'
+import { portions } from '../portions.ts'
 import type { MemberDifference } from './members.ts'
 
 /** Gives a person the memberships of their SCIM user. */
@@ -62,8 +63,6 @@ export function* changeMemberships(
   return ignored
 }
 
-const uidsPerStatement = 500
-
 /**
  * The people of active users, except members of SCIM groups with the mapping id `exceptMembersOf`:
  * several groups can have the same displayName, so somebody removed from one may still be in
@@ -71,8 +70,7 @@ const uidsPerStatement = 500
  */
 function* peopleOf(users: readonly string[], exceptMembersOf?: string): Work<string[]> {
   const people: string[] = []
-  for (let at = 0; at < users.length; at += uidsPerStatement) {
-    const some = users.slice(at, at + uidsPerStatement)
+  for (const some of portions(users)) {
     const rows = yield* all(sql`select u.identity from scim_users u
       where u.uid in ${among(some)} and u.is_active = 1 and u.identity is not null
       and not exists (select 1 from scim_members m join scim_groups g on g.uid = m.group_uid

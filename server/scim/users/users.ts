@@ -13,7 +13,7 @@ import { normalizeResource } from '../schema/normalize.ts'
 import type { Resource } from '../schema/schema.ts'
 import { userType } from '../schema/user.ts'
 import type { Changed, Stored } from '../stored.ts'
-import { countChange, countDeleted, countNew, findStored, lockProvider } from '../stored.ts'
+import { countChange, countDeleted, countNew, findStored, lockProvider, raiseVersions } from '../stored.ts'
 import type { UserAccess } from './access.ts'
 import { applyAccess, endAccess } from './access.ts'
 import { requireUniqueUser, storedUsers, valuesOf, withDefaults } from './stored-users.ts'
@@ -70,7 +70,7 @@ const withActive = (changed: Resource, { active = true }: Resource): Resource =>
 
 /**
  * Deletes a batch of the memberships and, with the last batch, the user. Returns whether the user
- * is deleted. Access ends with the first batch.
+ * is deleted. If not, it has a new version. Access ends with the first batch.
  */
 export function* deleteUser(context: ChangeContext, id: string): Work<boolean> {
   const { provider, now, ifMatch } = context
@@ -79,7 +79,10 @@ export function* deleteUser(context: ChangeContext, id: string): Work<boolean> {
   requireMatch(ifMatch, version)
   yield* endAccess(provider, access, now())
   const memberships = yield* removeScimMembers(provider, sql`user_uid = ${uid}`)
-  if (memberships.length === membersPerBatch) return false
+  if (memberships.length === membersPerBatch) {
+    yield* raiseVersions(storedUsers, [uid], now())
+    return false
+  }
   yield sql`delete from scim_users where uid = ${uid}`
   yield* countDeleted(storedUsers, provider, resource)
   return true
