@@ -291,6 +291,8 @@ onEachStore('somebody with much SCIM data', (engine) => {
     const [members, groups, users, bytes] = await countsOf(large)
     assert.deepEqual([members, groups, users], [0, 1500, 1499])
     assert.equal(bytes, await bytesOf(large))
+    const versions = sql`select distinct version from scim_groups where provider = ${large.uid}`
+    assert.deepEqual(await platform.store.query(versions), [[2]], 'each group has lost a member')
   })
 
   test('cannot have a group or a user deleted in part without a new version and an event', async () => {

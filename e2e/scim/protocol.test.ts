@@ -342,7 +342,11 @@ onEachStore('SCIM', (engine) => {
     })
     assert.equal(put.externalId, undefined)
     await provider.expect(204, 'DELETE', `/Users/${bob}`)
-    assert.equal((await provider.expect(200, 'GET', path)).members, undefined)
+    const { version, lastModified } = put.meta as { version: string; lastModified: string }
+    const without = await provider.send('GET', path, undefined, { 'if-none-match': version })
+    assert.deepEqual([without.status, without.body.members], [200, undefined])
+    assert.notEqual(without.etag, version)
+    assert.ok(String((without.body.meta as JsonObject).lastModified) > lastModified)
     await provider.expect(204, 'DELETE', path)
   })
 

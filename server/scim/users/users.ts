@@ -8,6 +8,7 @@ import { first } from '../../store/work.ts'
 import type { ChangeContext } from '../change-context.ts'
 import { noSuchResource } from '../errors.ts'
 import { requireMatch } from '../etag.ts'
+import { storedGroups } from '../groups/stored-groups.ts'
 import { applyChanges, readChanges } from '../patch/apply.ts'
 import { normalizeResource } from '../schema/normalize.ts'
 import type { Resource } from '../schema/schema.ts'
@@ -79,6 +80,8 @@ export function* deleteUser(context: ChangeContext, id: string): Work<boolean> {
   requireMatch(ifMatch, version)
   yield* endAccess(provider, access, now())
   const memberships = yield* removeScimMembers(provider, sql`user_uid = ${uid}`)
+  const groups = memberships.map(([group]) => group as string)
+  yield* raiseVersions(storedGroups, groups, now())
   if (memberships.length === membersPerBatch) {
     yield* raiseVersions(storedUsers, [uid], now())
     return false
