@@ -92,6 +92,19 @@ examples('a repo with a sync configuration', {
     assert.equal(other.gracePeriod, true, 'the default of the organization')
   },
 
+  async 'starts with the grace period of the organization when an update adds it'(stage) {
+    const { succeed, owner } = stage
+    await succeed(v1.updateRegistrySettings, { registryId: owner.organization, eolGracePeriod: true })
+    const id = (await makeRepo(stage)).id as string
+    const update = async (config: JsonObject) => {
+      const repo = { id, name: 'nginx', sync_config: { source: image, ...config } }
+      return syncConfigOf(await succeed(v1.updateRepo, repo)).gracePeriod
+    }
+    assert.equal(await update({}), true)
+    assert.equal(await update({ gracePeriod: false }), false, 'a later update replaces it')
+    assert.equal(await update({ gracePeriod: true }), true)
+  },
+
   async 'keeps what a second create does not state'(stage) {
     const stated = { source: image, expiration: '2031-02-03T04:05:06.000Z', gracePeriod: true, amazon: 'ecr' }
     const created = await makeRepo(stage, { name: 'nginx', sync_config: stated })

@@ -41,10 +41,14 @@ export function* completeSyncConfig(config: SyncConfig, context: SyncContext): W
     // In whole seconds: clients that store times without fractions can send the time back unchanged.
     config.expirationTime = timestampFromMs(Math.floor((time + defaultLifetimeMs) / 1000) * 1000)
   }
-  if (fields.syncConfig) setV1Fields(config, fields.syncConfig)
+  if (fields.syncConfig) setV1Fields(config, fields.syncConfig, current === undefined)
 }
 
-function setV1Fields(config: SyncConfig, fields: NonNullable<V1RepoFields['syncConfig']>): void {
+function setV1Fields(
+  config: SyncConfig,
+  fields: NonNullable<V1RepoFields['syncConfig']>,
+  isNew: boolean,
+): void {
   // The rules of v2 skip these fields, because they are output-only there.
   const [fault, ...others] = violationsOf(V1SyncConfigSchema, create(V1SyncConfigSchema, fields)).map(
     ({ field, ...rest }) => ({ field: `sync_config.${field}`, ...rest }),
@@ -53,7 +57,8 @@ function setV1Fields(config: SyncConfig, fields: NonNullable<V1RepoFields['syncC
   const { expiration, apkoOverlay, gracePeriod } = fields
   if (expiration) config.expirationTime = expiration
   if (apkoOverlay !== undefined) config.apkoOverlay = apkoOverlay
-  if (gracePeriod !== undefined) config.gracePeriod = gracePeriod
+  // In v1, false cannot be distinguished from unset, so a new configuration keeps its default.
+  if (gracePeriod || (gracePeriod === false && !isNew)) config.gracePeriod = gracePeriod
 }
 
 /**
