@@ -111,6 +111,19 @@ onEachStore('the token endpoint', (engine) => {
     }
   })
 
+  test('names the parameter that contains an unknown capability', async () => {
+    const good = { subject_token: await sign(), identity }
+    for (const [parameter, value] of [
+      ['scope', 'groups.list openid'],
+      ['cap', 'openid'],
+    ] as const) {
+      const { json } = await requestToken({ ...good, [parameter]: value })
+      assert.equal(json.error, 'invalid_scope')
+      const start = `the ${parameter} must be names of capabilities such as groups.list, not "openid"`
+      assert.equal(String(json.error_description).slice(0, start.length), start)
+    }
+  })
+
   test('refuses bodies that are not forms, and forms that are too long', async () => {
     const post = (body: string, type: string) =>
       fetch(`${platform.url}/oauth/token`, { method: 'POST', body, headers: { 'content-type': type } })

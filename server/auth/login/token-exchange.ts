@@ -6,7 +6,7 @@ import type { Exchange, ExchangeRequest } from '../exchange/exchange.ts'
 import { throttledExchange } from '../exchange/failed-exchanges.ts'
 import type { Throttle } from '../throttle.ts'
 import { issuedSubject } from '../tokens/issued-subject.ts'
-import { requestedLimits } from '../tokens/token-limits.ts'
+import { requestedLimits, requireCapabilities } from '../tokens/token-limits.ts'
 import { plainMessage } from './error-response.ts'
 import type { PageLog } from './page-log.ts'
 import type { PageRequest, PageResponse } from './page-request.ts'
@@ -59,7 +59,9 @@ export async function exchangeAtTokenEndpoint(
 
 function requestOf({ isCapability }: TokenExchangeDependencies, form: URLSearchParams): ExchangeRequest {
   // The parameter `scope` of OAuth lists capabilities. Groups are in the parameter `scopes`.
-  const cap = [...form.getAll('cap'), ...capabilitiesOf(form.get('scope'))]
+  const scope = capabilitiesOf(form.get('scope'))
+  requireCapabilities('scope', scope, isCapability)
+  const cap = [...form.getAll('cap'), ...scope]
   return {
     identity: form.get('identity') ?? '',
     identityProvider: form.get('identity_provider') ?? '',

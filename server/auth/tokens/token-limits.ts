@@ -26,16 +26,25 @@ export function requestedLimits(
   // An empty element is an error: a script whose variable is empty must not get an unlimited token.
   const groups = [...new Set([...(scope === '' ? [] : [scope]), ...scopes])]
   if (!groups.every(isUid)) throw invalidField('scopes', 'must be uids of groups; omit it for no limit')
-  const unknown = cap.find((name) => !isCapability(name))
-  if (unknown !== undefined)
-    throw invalidField(
-      'cap',
-      `must be names of capabilities such as groups.list, not ${JSON.stringify(unknown.slice(0, 40))}; omit it for no limit`,
-    )
+  requireCapabilities('cap', cap, isCapability)
   return {
     ...(groups.length > 0 && { scopes: groups }),
     ...(cap.length > 0 && { capabilities: [...new Set(cap)] }),
   }
+}
+
+/** `field` is the parameter that contains the names. */
+export function requireCapabilities(
+  field: string,
+  names: readonly string[],
+  isCapability: (name: string) => boolean,
+): void {
+  const unknown = names.find((name) => !isCapability(name))
+  if (unknown !== undefined)
+    throw invalidField(
+      field,
+      `must be names of capabilities such as groups.list, not ${JSON.stringify(unknown.slice(0, 40))}; omit it for no limit`,
+    )
 }
 
 /** The limits that allow only what both `a` and `b` allow. */
