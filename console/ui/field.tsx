@@ -48,6 +48,11 @@ export const TextField = ({ label, name, hint, problem, ...rest }: TextFieldProp
   </Labelled>
 )
 
+/** A date and a time. JavaScript does not parse the years after 9999 that the browser would accept, nor does the API. */
+export const TimeField = (props: TextFieldProps) => (
+  <TextField type="datetime-local" max="9999-12-31T23:59" {...props} />
+)
+
 export type TextAreaProps = Common & Omit<JSX.IntrinsicElements['textarea'], 'label' | 'name'>
 
 export const TextArea = ({ label, name, hint, problem, ...rest }: TextAreaProps) => (

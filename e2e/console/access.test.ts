@@ -101,6 +101,20 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     noProblems()
   })
 
+  test('an expiry after the year 9999 is refused at its field', async () => {
+    const { page } = stage
+    await page.goto(stage.at(`${paths.access(organization)}?dialog=add`))
+    await page.getByRole('combobox', { name: 'Person or workload' }).fill('ci')
+    await page.getByRole('option', { name: 'ci workload' }).click()
+    await page.getByLabel('Role', { exact: true }).selectOption({ label: 'viewer' })
+    await page.getByLabel('Ends').selectOption({ label: 'At a time of your choice' })
+    const time = page.getByLabel('Date and time')
+    await time.fill('12345-01-01T00:00')
+    await page.getByRole('button', { name: 'Add access' }).click()
+    assert.equal(await time.evaluate((field: HTMLInputElement) => field.validity.rangeOverflow), true)
+    noProblems()
+  })
+
   test('an answer says why somebody may do something, and has a URL', async () => {
     const { page } = stage
     await page.goto(stage.at(paths.why(team)))

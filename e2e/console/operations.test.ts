@@ -279,6 +279,19 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     noProblems()
   })
 
+  test('a replay since a time after the year 9999 is refused at its field', async () => {
+    const { page } = stage
+    const { uid } = await stage.call('POST', `/events/v2beta1/subscriptions/${organization}`, {
+      sink: 'https://receiver.invalid/events',
+    })
+    await page.goto(stage.at(`${paths.subscription(organization, uid as string)}?dialog=replay`))
+    const since = page.getByLabel('Since')
+    await since.fill('12345-01-01T00:00')
+    await page.getByRole('button', { name: 'Replay', exact: true }).click()
+    assert.equal(await since.evaluate((field: HTMLInputElement) => field.validity.rangeOverflow), true)
+    noProblems()
+  })
+
   test('an Enter key that is held down does not send the form of a dialog', async () => {
     const { page } = stage
     const { uid } = await stage.call('POST', `/events/v2beta1/subscriptions/${organization}`, {

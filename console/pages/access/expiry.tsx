@@ -1,6 +1,6 @@
 // How long a role binding lasts.
 import { useSignal } from '@preact/signals'
-import { Select, TextField } from '../../ui/field.tsx'
+import { Select, TimeField } from '../../ui/field.tsx'
 
 const hour = 3_600_000
 const choices = [
@@ -29,10 +29,9 @@ export function ExpiryField({ problem, expireTime }: ExpiryFieldProps) {
         }}
       />
       {choice.value === 'date' && (
-        <TextField
+        <TimeField
           label="Date and time"
           name="expiry-date"
-          type="datetime-local"
           required
           defaultValue={expireTime ? localTime(new Date(expireTime)) : undefined}
           problem={problem}

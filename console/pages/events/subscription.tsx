@@ -16,7 +16,7 @@ import { commandOf, enumWord, pathOf } from '../../ui/commands.ts'
 import { Uid } from '../../ui/copy.tsx'
 import { closeDialog, Dialog, dialogPath, isDialogOpen } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
-import { Select, TextField } from '../../ui/field.tsx'
+import { Select, TimeField } from '../../ui/field.tsx'
 import { ChoiceFilter } from '../../ui/filter.tsx'
 import { Form, Problem } from '../../ui/form.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
@@ -215,10 +215,9 @@ function Replay({ place }: PageProps) {
         onSubmit={replay}
         onCancel={() => void closeDialog(place)}
       >
-        <TextField
+        <TimeField
           label="Since"
           name="since"
-          type="datetime-local"
           required
           hint="Sends all events since this time again, after the events that are still pending."
           problem={violationOf(error.value, 'since')}
