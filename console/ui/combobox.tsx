@@ -42,17 +42,27 @@ export function Combobox({
   const field = useRef<HTMLInputElement>(null)
   const timer = useRef(0)
   const searchVersion = useRef(0)
+  const areOptionsCurrent = useRef(false)
+  const isBlank = () => text.value.trim() === ''
 
   const search = async () => {
     const version = ++searchVersion.current
     const found = await find(text.value).catch(() => [])
     if (version !== searchVersion.current) return
     options.value = found
-    active.value = found.length > 0 ? 0 : -1
+    areOptionsCurrent.current = true
+    active.value = firstActive(found)
+  }
+  /** Only a typed text selects the first suggestion, so that Enter in an untouched field keeps its value. */
+  const firstActive = (found: readonly Option[]) => {
+    if (choice.value) return found.findIndex(({ value }) => value === choice.value?.value)
+    return isBlank() || found.length === 0 ? -1 : 0
   }
   /** Until the next search ends, the suggestions are those for another text, and no key may choose one of them. */
   const outdate = () => {
+    clearTimeout(timer.current)
     searchVersion.current++
+    areOptionsCurrent.current = false
     active.value = -1
   }
   const open = () => {
@@ -66,26 +76,31 @@ export function Combobox({
     if (!choosesSeveral) onChoose?.(undefined)
     isOpen.value = true
     outdate()
-    clearTimeout(timer.current)
     timer.current = setTimeout(search, 200) as unknown as number
   }
-  const choose = (option: Option | undefined) => {
-    if (!option) return
+  const choose = (option: Option) => {
     choice.value = choosesSeveral ? undefined : option
     text.value = choosesSeveral ? '' : option.label
     isOpen.value = false
     onChoose?.(option)
   }
+  const move = (step: number) => {
+    const { length } = options.value
+    if (!areOptionsCurrent.current || length === 0) return
+    const from = active.value < 0 && step < 0 ? length : active.value
+    active.value = (from + step + length) % length
+  }
   const press = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (step !== undefined) {
       event.preventDefault()
-      if (!isOpen.value) return open()
-      const { length } = options.value
-      if (active.value >= 0) active.value = (active.value + step + length) % length
+      if (isOpen.value) move(step)
+      else open()
     } else if (event.key === 'Enter' && isOpen.value) {
       event.preventDefault()
-      choose(options.value[active.value])
+      const option = options.value[active.value]
+      if (option) choose(option)
+      else if (choice.value || isBlank()) isOpen.value = false
     } else if (event.key === 'Escape' && isOpen.value) {
       event.preventDefault()
       event.stopPropagation()
@@ -96,7 +111,7 @@ export function Combobox({
   // Without a chosen suggestion, the typed text has no value, and the form would be sent as if the field were empty.
   useLayoutEffect(() => {
     // An empty field that is required is refused by the browser, but not one with spaces.
-    const isEmpty = required ? text.value === '' : text.value.trim() === ''
+    const isEmpty = required ? text.value === '' : isBlank()
     const fault = required
       ? 'Choose one of the suggestions.'
       : 'Choose one of the suggestions, or clear the field.'

@@ -101,6 +101,50 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     noProblems()
   })
 
+  test('Enter in a field with suggestions keeps its value, unless a text was typed or a suggestion selected', async () => {
+    const { page } = stage
+    for (const name of ['web', 'api-web'])
+      await stage.call('POST', `/iam/v2beta1/groups/${organization}`, { name })
+    await page.goto(stage.at(`${paths.access(organization)}?dialog=add`))
+    const who = page.getByRole('combobox', { name: 'Person or workload' })
+    const where = page.getByRole('combobox', { name: 'In the group' })
+    const group = (name: string, options = {}) =>
+      page.getByRole('option', { name: `${name} in acme`, exact: true, ...options })
+    const selectedGroup = (name: string) => group(name, { selected: true })
+    const noList = () => page.getByRole('combobox', { expanded: true }).waitFor({ state: 'detached' })
+
+    await who.focus()
+    await page.getByRole('option', { name: 'ci workload' }).waitFor()
+    await page.keyboard.press('Enter')
+    await noList()
+    assert.equal(await page.getByRole('list', { name: 'Chosen' }).count(), 0)
+
+    await where.fill('web')
+    await group('web').click()
+    await who.focus()
+    await where.focus()
+    await selectedGroup('web').waitFor()
+    await page.keyboard.press('Enter')
+    await noList()
+    assert.equal(await where.inputValue(), 'web')
+    await page.keyboard.press('ArrowDown')
+    await selectedGroup('web').waitFor()
+    await page.keyboard.press('ArrowUp')
+    await selectedGroup('api-web').waitFor()
+    await page.keyboard.press('Enter')
+    await noList()
+    assert.equal(await where.inputValue(), 'api-web')
+
+    await page.reload()
+    await who.focus()
+    await page.getByRole('option', { name: 'ci workload' }).waitFor()
+    await page.keyboard.press('ArrowUp')
+    await page.locator('[role=option][aria-selected=true]:last-child').waitFor()
+    await page.keyboard.press('ArrowDown')
+    await page.locator('[role=option][aria-selected=true]:first-child').waitFor()
+    noProblems()
+  })
+
   test('an expiry after the year 9999 is refused at its field', async () => {
     const { page } = stage
     await page.goto(stage.at(`${paths.access(organization)}?dialog=add`))
