@@ -19,6 +19,8 @@ export type ComboboxProps = {
   /** The field becomes empty after each choice, so that several things can be chosen one after the other. */
   choosesSeveral?: boolean
   onChoose?: (option: Option | undefined) => void
+  /** Called when the text is deleted. */
+  onClear?: () => void
 }
 
 export function Combobox({
@@ -32,6 +34,7 @@ export function Combobox({
   chosen,
   choosesSeveral,
   onChoose,
+  onClear,
 }: ComboboxProps) {
   const id = useId()
   const text = useSignal(chosen?.label ?? '')
@@ -74,6 +77,7 @@ export function Combobox({
     text.value = value
     choice.value = undefined
     if (!choosesSeveral) onChoose?.(undefined)
+    if (isBlank()) onClear?.()
     isOpen.value = true
     outdate()
     timer.current = setTimeout(search, 200) as unknown as number

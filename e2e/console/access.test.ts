@@ -57,6 +57,11 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     await page.getByRole('row', { name: `${ownerEmail} person owner here` }).waitFor()
     await page.getByRole('link', { name: 'Show everyone' }).click()
     await row.waitFor()
+    assert.equal(
+      await page.getByRole('combobox', { name: 'Search people and workloads' }).inputValue(),
+      '',
+      'the field does not show a filter that a link has removed',
+    )
 
     await page.goto(stage.at(paths.access(team)))
     const inherited = page.getByRole('row', { name: /ci workload viewer acme/ })

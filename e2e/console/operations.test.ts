@@ -66,6 +66,25 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     noProblems()
   })
 
+  test('an emptied field removes the filter by an actor, and keeps the focus and what is typed next', async () => {
+    const { page } = stage
+    await page.goto(stage.at(`${paths.activity(organization)}?actor=${stage.owner}&action=created`))
+    const actor = page.getByRole('combobox', { name: 'Actor' })
+    assert.notEqual(await actor.inputValue(), '')
+    await actor.fill('')
+    await page.keyboard.type('own')
+    await page.waitForURL((url) => !url.searchParams.has('actor'))
+    assert.equal(new URL(page.url()).searchParams.get('action'), 'created')
+    await page.getByRole('option', { name: `${ownerEmail} person`, selected: true }).waitFor()
+    assert.equal(await actor.inputValue(), 'own')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(new RegExp(`actor=${stage.owner}`))
+    assert.equal(await actor.inputValue(), ownerEmail)
+    await page.getByLabel('Action').selectOption('')
+    await page.getByText('updated group platform').waitFor()
+    noProblems()
+  })
+
   test('an export that is too long for the browser names the command that exports the same', async () => {
     const tooMany = (route: Route) =>
       route.fulfill({ contentType: 'application/jsonl', body: '{}\n'.repeat(100_001) })
