@@ -3,7 +3,7 @@ import type { EventLoopUtilization } from 'node:perf_hooks'
 import { describe, test } from 'node:test'
 import { loadInAdvance } from './load-in-advance.ts'
 
-/** Takes the active milliseconds of each second, and returns in which second the part is loaded. */
+/** Takes the active milliseconds of each second, and returns the seconds in which `load` is called. */
 function loadedAt(t: { mock: { timers: typeof import('node:test').mock.timers } }, activeMs: number[]) {
   t.mock.timers.enable({ apis: ['setInterval'] })
   let second = 0
@@ -18,7 +18,7 @@ function loadedAt(t: { mock: { timers: typeof import('node:test').mock.timers } 
   return loaded
 }
 
-describe('a part that is loaded in advance', () => {
+describe('a part of the server that is loaded in advance', () => {
   test('is not loaded while the server is idle', (t) => {
     assert.deepEqual(loadedAt(t, Array(100).fill(5)), [])
   })

@@ -40,7 +40,7 @@ export type EventQueueOptions = {
   batchesPerTurn: number
   /** How many events wait at most. */
   capacity: number
-  /** Returns the events that are to be inserted; all of them if left out. */
+  /** Returns the events that are to be inserted. Without this function, all are inserted. */
   select?(events: readonly PreparedEvent[]): Work<readonly PreparedEvent[]>
 }
 

@@ -1,6 +1,6 @@
 // The encoding of sets of capabilities in the rows of roles, which is that of tokens of the public
-// platform: the number of bits in 8 bytes, then 64-bit words, all big-endian. Bit i is bit i mod 64
-// of word i / 64. The text is base64url with padding.
+// platform: the number of bits as an 8-byte integer, then 64-bit words, all big-endian. Bit i is bit i
+// mod 64 of word i / 64. The text is base64url with padding.
 import { capabilityOf } from './capabilities.ts'
 
 export type Bits = ReadonlySet<number>

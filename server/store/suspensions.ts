@@ -20,7 +20,7 @@ export const isNotSuspended = (person: string | Sql): Sql =>
 
 /**
  * Locks a person whose suspensions change, so that concurrent changes run one after the other: otherwise
- * `updateSuspended` could overlook those that the other transaction has not committed.
+ * `updateSuspended` could overlook a suspension that another transaction has not committed yet.
  */
 export function* lockPerson(person: string): Work<void> {
   yield sql`select uid from identities where uid = ${person} /*pg for no key update */`

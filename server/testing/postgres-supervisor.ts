@@ -7,7 +7,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { memoryFolderOr } from './memory-folder.ts'
 import { installBinaries, publicFolder } from './postgres-binaries.ts'
-import { findOwner } from './postgres-user.ts'
+import { findPostgresUser } from './postgres-user.ts'
 
 /** Sent once to the parent. */
 export type Report = { url: string } | { failure: string }
@@ -42,7 +42,7 @@ try {
 }
 
 async function start(): Promise<string> {
-  const owner = findOwner()
+  const user = findPostgresUser()
   const bin = join(installBinaries(), 'bin')
   const password = randomBytes(16).toString('hex')
   const folder = isDurable ? publicFolder() : memoryFolderOr(publicFolder())
@@ -50,9 +50,9 @@ async function start(): Promise<string> {
   const data = join(home, 'data')
   const passwordFile = join(home, 'password')
   fs.writeFileSync(passwordFile, password)
-  if (owner) for (const path of [home, passwordFile]) fs.chownSync(path, owner.uid, owner.gid)
+  if (user) for (const path of [home, passwordFile]) fs.chownSync(path, user.uid, user.gid)
 
-  const spawnOptions = { ...owner, cwd: home, env: { ...process.env, LC_ALL: 'C' } }
+  const spawnOptions = { ...user, cwd: home, env: { ...process.env, LC_ALL: 'C' } }
   const initFlags = ['--username=stemma', '--auth=scram-sha-256', `--pwfile=${passwordFile}`, '--no-sync']
   // Few iterations make the many connections of the tests cheap. The password is random, so it cannot be guessed.
   const iterations = ['--set=scram_iterations=1']

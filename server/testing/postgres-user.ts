@@ -7,31 +7,31 @@ const addCommands = [
   ['adduser', '-D', '-H', name], // busybox
 ]
 
-export interface Owner {
+export interface SystemUser {
   uid: number
   gid: number
 }
 
 /** The user that PostgreSQL runs as; undefined for the user of this process. */
-export function findOwner(): Owner | undefined {
+export function findPostgresUser(): SystemUser | undefined {
   if (process.getuid?.() !== 0) return undefined
-  const owner = lookUp() ?? addUser()
-  if (owner === undefined)
+  const user = lookUp() ?? addUser()
+  if (user === undefined)
     throw new Error(`root cannot run PostgreSQL, and the user ${name} could not be added`)
-  return owner
+  return user
 }
 
-function addUser(): Owner | undefined {
+function addUser(): SystemUser | undefined {
   for (const [command = '', ...args] of addCommands) {
     spawnSync(command, args, { stdio: 'ignore' })
     // Adding fails if a parallel test run has just added the user, so look again in either case.
-    const owner = lookUp()
-    if (owner) return owner
+    const user = lookUp()
+    if (user) return user
   }
   return undefined
 }
 
-function lookUp(): Owner | undefined {
+function lookUp(): SystemUser | undefined {
   const [uid, gid] = ['-u', '-g'].map((flag) => spawnSync('id', [flag, name], { encoding: 'utf8' }).stdout)
   return uid && gid ? { uid: Number(uid), gid: Number(gid) } : undefined
 }

@@ -181,7 +181,7 @@ describe('a blob store in S3', () => {
         proxy.intercept = async (incoming, response) => {
           const isCompletion = incoming.method === 'POST' && incoming.url?.includes('uploadId=')
           if (!isCompletion || !incoming.url?.includes('/blobs/')) return false
-          // The answer of servers that forget the upload when its object is assembled; the test server does not.
+          // Some servers, but not the test server, forget an upload when its object is assembled, and then answer this.
           if (++completions > 1) return fail(response, 404, 'NoSuchUpload')
           const target = new URL(incoming.url, server.options.endpoint)
           const passed = request(target, { method: 'POST', headers: incoming.headers })
@@ -396,8 +396,8 @@ describe('a blob store in S3', () => {
     }
   })
 
-  describe('with two copies that continue the same state of an upload', () => {
-    const withCopies = (use: (a: BlobStore, b: BlobStore) => Promise<void>) =>
+  describe('with two stores that continue the same state of an upload', () => {
+    const withTwoStores = (use: (a: BlobStore, b: BlobStore) => Promise<void>) =>
       withStore({}, (a) => withStore({}, (b) => use(a, b)))
 
     async function append(blobs: BlobStore, upload: Upload, content: Buffer): Promise<Upload> {
@@ -424,7 +424,7 @@ describe('a blob store in S3', () => {
     ]
     for (const { what, head, x, y } of cases) {
       test(`the hash of one is not used for the bytes of the other: ${what}`, () =>
-        withCopies(async (a, b) => {
+        withTwoStores(async (a, b) => {
           const start = randomBytes(head)
           const whole = Buffer.concat([start, x])
           await push(a, whole)
@@ -439,7 +439,7 @@ describe('a blob store in S3', () => {
     }
 
     test('no bytes that one has stored are overwritten by the other', () =>
-      withCopies(async (a, b) => {
+      withTwoStores(async (a, b) => {
         const [x, y] = [randomBytes(1000), randomBytes(1000)]
         const begun = await a.begin(newUploadId())
         const byA = await append(a, begun, x)
@@ -449,7 +449,7 @@ describe('a blob store in S3', () => {
       }))
 
     test('one does not use the object that the other has assembled from other parts', () =>
-      withCopies(async (a, b) => {
+      withTwoStores(async (a, b) => {
         const [start, x, y] = [randomBytes(partBytes), randomBytes(1000), randomBytes(1000)]
         const upload = await append(a, await a.begin(newUploadId()), start)
         const byA = await append(a, upload, x)
@@ -457,7 +457,7 @@ describe('a blob store in S3', () => {
         const [digest, other] = [x, y].map((end) => digestOf(Buffer.concat([start, end]))) as [Digest, Digest]
         proxy.intercept = (incoming, response) => failCopy(incoming, response, other)
         await assert.rejects(b.finish(byB, other), { code: 'unavailable' })
-        // The answer of S3, which the test server does not give.
+        // S3 answers this after `b` has completed the upload; the test server does not.
         proxy.intercept = (incoming, response) =>
           incoming.url?.includes('uploadId=') === true && fail(response, 404, 'NoSuchUpload')
         await assert.rejects(a.finish(byA, digest), { code: 'digest-mismatch' })
@@ -465,7 +465,7 @@ describe('a blob store in S3', () => {
       }))
 
     test('the object that one is copying is not replaced by the other', () =>
-      withCopies(async (a, b) => {
+      withTwoStores(async (a, b) => {
         const [x, y] = [randomBytes(partBytes + 1000), randomBytes(partBytes + 1000)]
         const begun = await a.begin(newUploadId())
         const byA = await append(a, begun, x)

@@ -50,23 +50,23 @@ export function interceptStream(
 /** node:http2 closes a stream after an error. */
 function ignoreError() {}
 
-/** A stream that is passed to grpc-js, and its methods that `completeResponses` has replaced. */
-type CompletedStream = InterceptedStream & {
+/** A stream that is passed to grpc-js, with the original methods that `completeResponses` has replaced. */
+type GrpcJsStream = InterceptedStream & {
   originalRespond: Respond
   originalSendTrailers: ServerHttp2Stream['sendTrailers']
 }
 
 /** Completes the responses of grpc-js: each gets the request id, and each error the same details as ours. */
 export function completeResponses(stream: InterceptedStream): void {
-  const completed = stream as CompletedStream // the next two lines add the fields
-  completed.originalRespond = stream.respond
-  completed.originalSendTrailers = stream.sendTrailers
+  const grpcJsStream = stream as GrpcJsStream // the next two lines add the fields
+  grpcJsStream.originalRespond = stream.respond
+  grpcJsStream.originalSendTrailers = stream.sendTrailers
   stream.respond = respond
   stream.sendTrailers = sendTrailers
 }
 
 function respond(
-  this: CompletedStream,
+  this: GrpcJsStream,
   headers: Parameters<Respond>[0] = {},
   options: Parameters<Respond>[1] = {},
 ) {
@@ -75,7 +75,7 @@ function respond(
   this.originalRespond({ 'x-request-id': this.requestId, ...detailed }, options)
 }
 
-function sendTrailers(this: CompletedStream, trailers: OutgoingHttpHeaders) {
+function sendTrailers(this: GrpcJsStream, trailers: OutgoingHttpHeaders) {
   this.originalSendTrailers(withDetails(this, trailers))
 }
 

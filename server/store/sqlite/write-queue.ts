@@ -48,7 +48,7 @@ export function openWriteQueue(options: WriteQueueOptions): WriteQueue {
     isScheduled = false
     beforeWrite()
     waiting = waiting.filter((job) => isInTime(job, clock.now()))
-    // The lock timeout counts from the first attempt of the writes that wait now.
+    // If no write waits any more, the lock timeout of the next write starts anew.
     if (waiting.length === 0) lockedSince = undefined
     else if (begin()) settleFinished(runWaiting())
     continueOrEnd()

@@ -28,7 +28,8 @@ export async function signInWithNewAccount(
     // an account counts as a wrong password, because a guesser could try passwords in this way.
     const verified = await verifyPassword(deps, email, password, request.address)
     if (verified.person) return await finishPasswordSignIn(deps, request, interaction, verified)
-    return await finishNewAccount(deps, request, interaction, { email, passwordHash: verified.claimHash })
+    const account = { email, passwordHash: verified.newAccountHash }
+    return await finishNewAccount(deps, request, interaction, account)
   } catch (error) {
     return showLoginError(deps, interaction, error, 'new-email', { email })
   }

@@ -11,13 +11,13 @@ export type VerifiedPerson = { person: AuthenticatedPerson; passwordHash: string
 /**
  * If the password is right, `person` and `passwordHash` are set. The `email` of the person is set
  * only if the operator vouches for it. `passwordHash` is the stored hash of the password.
- * If the password is wrong, `claimHash` is the hash to store if a new account is created with this
+ * If the password is wrong, `newAccountHash` is the hash to store if a new account is created with this
  * e-mail address. `account` is for the log: the identity of the account that `findAccount` returns.
  * Accounts that only claim the address (claimed-accounts.ts) are not logged.
  */
 export type Verification =
   | VerifiedPerson
-  | { person?: undefined; claimHash: string; account: string | undefined }
+  | { person?: undefined; newAccountHash: string; account: string | undefined }
 
 /**
  * Finds the account with this e-mail address and password. Wrong passwords are throttled. `email` is canonical;
@@ -42,7 +42,7 @@ export function verifyPassword(
     const hashes = await possibleClaimHashes({ passwords, secret }, email, password)
     // Text that is not an address may contain characters that PostgreSQL refuses, such as NUL.
     const claim = isEmail(email) ? await store.read(() => findClaim(email, hashes)) : undefined
-    if (!claim) return { claimHash: hashes[0], account: account?.identity }
+    if (!claim) return { newAccountHash: hashes[0], account: account?.identity }
     succeed()
     const { identity, passwordHash } = claim
     return { person: { identity, email: undefined }, passwordHash }

@@ -1,4 +1,4 @@
-// The code of an invite, which its creator sends to the guest. Only its digest is stored.
+// The code of an invite, which its creator sends to the guest. Only its key id and its digest are stored.
 import type { RandomBytes } from '../../../crypto/random.ts'
 
 const keyIdBytes = 8

@@ -58,8 +58,8 @@ export const v1FieldsOf = ({ readme, syncConfig }: V1Repo): V1RepoFields => ({
 })
 
 /**
- * The same fields of a create, but only those that are not empty. A new repo gets defaults for the
- * others, and an existing repo keeps its values.
+ * The fields of a create that only v1 can set, without the empty ones. For these, a new repo gets
+ * defaults, and an existing repo keeps its values.
  */
 export function nonEmptyV1FieldsOf({ readme, syncConfig }: V1Repo): V1RepoFields {
   if (!syncConfig) return readme === '' ? {} : { readme }

@@ -231,7 +231,7 @@ export type AccountAssociation_Google = Message<"platform.iam.v2beta1.AccountAss
   projectId: string;
 
   /**
-   * Number of the project: digits. Another text is accepted, with a warning.
+   * Number of the project, in digits. Other text is accepted with a warning.
    *
    * @generated from field: string project_number = 2;
    */
@@ -252,7 +252,7 @@ export type AccountAssociation_GoogleJson = {
   projectId?: string;
 
   /**
-   * Number of the project: digits. Another text is accepted, with a warning.
+   * Number of the project, in digits. Other text is accepted with a warning.
    *
    * @generated from field: string project_number = 2;
    */

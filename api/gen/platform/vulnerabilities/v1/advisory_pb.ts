@@ -2227,7 +2227,8 @@ export const Advisories: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Adds an event to an advisory. Without the capability `advisories.approve`, the event is a proposal.
+   * Adds an event to an advisory. A status other than `PENDING` (the default) requires the capability
+   * `advisories.approve`.
    *
    * @generated from rpc platform.vulnerabilities.v1.Advisories.CreateAdvisoryEvent
    */
