@@ -69,13 +69,15 @@ export function createSecureServer(connections: Connections, tls: Tls): Server {
     const accepted = inHandshake.get(addressesOf(socket))
     if (accepted) undetected.delete(accepted)
     inHandshake.delete(addressesOf(socket))
+    // Only now, so that a client that closes its side during the handshake is disconnected.
+    Object.assign(socket, halfOpen)
     if (socket.alpnProtocol === 'h2') passToHttp2(connections, socket)
     // HTTP/2 without ALPN is not allowed under TLS (RFC 9113 section 3.2), so it is rejected as malformed HTTP/1.1.
     else detectProtocol(connections, socket, passToHttp1)
   })
   // A server without TLS accepts the connections first, so that those of a penalized network wait before the costly TLS
-  // handshake. The TLS sockets allow half-open connections if it does.
-  return createServer(halfOpen, (socket) => {
+  // handshake.
+  return createServer((socket) => {
     accept(connections, socket, () => {
       const addresses = addressesOf(socket)
       inHandshake.set(addresses, socket)

@@ -162,8 +162,10 @@ test('HTTP/2 under TLS requires ALPN', async () => {
   assertError(await client.response(), 400, 3)
 })
 
-test('the connection of a client that disconnects during the TLS handshake is released', async () => {
-  const door = await openDoor({ isTls: true })
+test('the connection of a client that disconnects during the TLS handshake is released', {
+  timeout: 60_000,
+}, async () => {
+  const door = await openDoor({ isTls: true, timeoutsMs: { firstBytes: 600_000 } })
   for (const part of [0, 100]) {
     const client = await connect(door)
     client.socket.end(Buffer.from('160301020001', 'hex').subarray(0, part))
