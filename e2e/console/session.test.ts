@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { Code } from '@stemma/server/aip/code.ts'
 import { cookieNamesOf } from '@stemma/server/auth/login/cookies.ts'
-import { sql } from '@stemma/server/store/sql.ts'
+import { raw, sql } from '@stemma/server/store/sql.ts'
 import { grpcDoor } from '@stemma/server/testing/doors.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
@@ -75,6 +75,25 @@ onEachStore('a console session', (engine) => {
       and client = 'console'`)
     assert.equal(used.length, 1)
     assert.notEqual(used[0]?.[1], 'Other')
+  })
+
+  test('gets tokens even if its use cannot be recorded', async () => {
+    const cookie = (await signIn()).cookie(cookieName)
+    const isSqlite = platform.store.engine === 'sqlite'
+    const run = (statement: string) =>
+      platform.store.write(function* () {
+        yield raw(statement)
+      })
+    await run(
+      isSqlite
+        ? `create trigger no_updates before update on sign_ins begin select raise(abort, 'refused'); end`
+        : 'alter table sign_ins add constraint no_updates check (use_time < 0) not valid',
+    )
+    try {
+      assert.ok(await tokenOf(cookie))
+    } finally {
+      await run(isSqlite ? 'drop trigger no_updates' : 'alter table sign_ins drop constraint no_updates')
+    }
   })
 
   test('has a cookie that scripts and other sites cannot use', async () => {

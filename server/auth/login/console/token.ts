@@ -24,7 +24,8 @@ export async function issueConsoleToken(deps: ConsoleDependencies, page: PageReq
   }
   const { authUrl, baseUrl, store, now } = deps
   const { person } = signIn
-  await store.write(() => recordConsoleUse(signIn.id, { page, now: now() }))
+  // People can read in the console even if the store accepts no writes, for instance because the disk is full.
+  await store.write(() => recordConsoleUse(signIn.id, { page, now: now() })).catch(() => undefined)
   const expires = Math.floor(now() / 1000) + lifetimeSeconds
   // The same claims as in other access tokens of the person (login/published/tokens.ts).
   const act = { iss: authUrl, sub: person, aud: authUrl }

@@ -7,6 +7,7 @@ import type { Work } from '../../../store/work.ts'
 import { printableUserAgent } from '../../../wire/user-agent.ts'
 import { browserSessionId, putSignInRecord, recordUse } from '../../sign-in-records.ts'
 import { tokenLifetimeSeconds } from '../../tokens/mint.ts'
+import { sessionLifetimeSeconds } from '../console/session.ts'
 import type { ExpiringStates } from '../expiring-states.ts'
 import { signInIdOf } from '../expiring-states.ts'
 import type { PageRequest } from '../page-request.ts'
@@ -62,7 +63,8 @@ export const recordConsoleUse = (id: string, { page, now }: Request) =>
  * In milliseconds: the lifetime of an access token or, for the console, of its session. A refresh
  * token extends it.
  */
-const lifetimeOf = (client: string) => (client === consoleClient ? 24 * 60 * 60 : tokenLifetimeSeconds) * 1000
+const lifetimeOf = (client: string) =>
+  (client === consoleClient ? sessionLifetimeSeconds : tokenLifetimeSeconds) * 1000
 
 /** Deletes the record of a session that ends. */
 export function* forgetSession(states: ExpiringStates, id: string): Work<void> {
