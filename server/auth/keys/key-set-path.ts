@@ -1,6 +1,8 @@
 // The JSON Web Key Set (RFC 7517) that clients verify our tokens with. Its URL is in the discovery documents, which
 // oidc-provider serves.
-import { paths, prefixOf } from '../login/paths.ts'
+
+import { prefixOf } from '../../pages/url-prefix.ts'
+import { paths } from '../login/paths.ts'
 import type { KeyRing } from './key-ring.ts'
 
 type KeySetResponse = { status: number; type: string; body: string; cacheFor: number }

@@ -45,9 +45,6 @@ const consoleSessionPaths = new Set<string>([
 
 export const isConsoleSessionPath = (path: string) => consoleSessionPaths.has(path)
 
-/** The path of the auth URL, which precedes all of `paths`. */
-export const prefixOf = (authUrl: string) => new URL(authUrl).pathname.replace(/\/$/, '')
-
 /** `paths.published` (`/oauth`) is also the first segment of the OAuth paths. */
 const firstSegments = new Set<string>([
   ...[

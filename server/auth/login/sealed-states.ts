@@ -8,10 +8,11 @@
 import { errors } from 'oidc-provider'
 import type { Sealer } from '../../crypto/secret.ts'
 import { openText, sealText } from '../../crypto/secret.ts'
+import { prefixOf } from '../../pages/url-prefix.ts'
 import { cookieNamesOf, readCookie, setCookie } from './cookies.ts'
 import type { Payload } from './expiring-states.ts'
 import type { PageRequest } from './page-request.ts'
-import { paths, prefixOf } from './paths.ts'
+import { paths } from './paths.ts'
 import { identityOf } from './state-identity.ts'
 
 export type SealedStates = {

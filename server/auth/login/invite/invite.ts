@@ -2,10 +2,11 @@
 
 import type { Page } from '../../../pages/frame.ts'
 import { expiredInvitePage, invitePage, unknownInvitePage } from '../../../pages/invite.ts'
+import { prefixOf } from '../../../pages/url-prefix.ts'
 import type { Store } from '../../../store/db.ts'
 import type { InviteDescription } from '../../../wire/invite-description.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
-import { consolePaths, paths, prefixOf } from '../paths.ts'
+import { consolePaths, paths } from '../paths.ts'
 import type { People } from '../people.ts'
 
 export type InviteDependencies = {

@@ -1,7 +1,7 @@
 import type { Configuration } from 'oidc-provider'
 import { errors } from 'oidc-provider'
+import { prefixOf } from '../../../pages/url-prefix.ts'
 import { tokenLifetimeSeconds } from '../../tokens/mint.ts'
-import { prefixOf } from '../paths.ts'
 import type { ProviderDependencies } from './dependencies.ts'
 import { signOutPagesOf } from './pages.ts'
 

@@ -1,12 +1,13 @@
 // Choosing a password at a one-time link (accounts.ts).
 import { choosePasswordPage, readyPage } from '../../../pages/set-up.ts'
+import { prefixOf } from '../../../pages/url-prefix.ts'
 import { StoreError } from '../../../store/store-error.ts'
 import type { LoginAddress } from '../accounts.ts'
 import { loginAddressOf, passwordLink, setPassword } from '../accounts.ts'
 import { hashForUnverifiedAddress } from '../claimed-accounts.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import { passwordFault } from '../passwords.ts'
-import { paths, prefixOf } from '../paths.ts'
+import { paths } from '../paths.ts'
 import type { SetUpDependencies } from './dependencies.ts'
 import { usedLink } from './dependencies.ts'
 

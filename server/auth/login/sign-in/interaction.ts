@@ -2,9 +2,10 @@
 import type { Provider } from 'oidc-provider'
 import { errors } from 'oidc-provider'
 import type { SignInContext } from '../../../pages/sign-in/context.ts'
+import { prefixOf } from '../../../pages/url-prefix.ts'
 import { expiredSignIn } from '../error-response.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
-import { paths, prefixOf } from '../paths.ts'
+import { paths } from '../paths.ts'
 import { clientNames } from '../provider/clients.ts'
 import type { SignInDependencies } from './dependencies.ts'
 
