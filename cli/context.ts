@@ -1,9 +1,11 @@
 // A context is a server and a sign-in to it. Flags and environment variables select the context of a command;
 // `auth login` saves it.
+
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { UsageError } from './failure.ts'
 import { homeFolder } from './home-folder.ts'
+import { isObject } from './is-object.ts'
 import { withLock } from './lock.ts'
 import { writePrivateFile } from './private-file.ts'
 import type { Runtime } from './runtime.ts'
@@ -124,9 +126,6 @@ function parseJson(file: string, text: string): unknown {
     throw new UsageError(`${file} is not valid JSON; correct or remove it`)
   }
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const configFile = (env: NodeJS.ProcessEnv) =>
   join(env.XDG_CONFIG_HOME || join(homeFolder(env), '.config'), 'stemma', 'config.json')

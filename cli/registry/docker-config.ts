@@ -1,9 +1,11 @@
 // The file in which docker keeps passwords of registries, or the names of the programs that do. Podman, skopeo, crane and
 // others read it, too.
+
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { UsageError } from '../failure.ts'
 import { homeFolder } from '../home-folder.ts'
+import { isObject } from '../is-object.ts'
 import { withLock } from '../lock.ts'
 import type { Runtime } from '../runtime.ts'
 import { storeFolder } from '../token-store.ts'
@@ -68,6 +70,3 @@ function parseJson(file: string, text: string): unknown {
     throw new UsageError(`${file} is not valid JSON; correct or remove it`)
   }
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -3,7 +3,7 @@ import type { GroupAccessRequestJson } from '@stemma/api/json/platform/iam/v2bet
 import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
 import { read, useData, useRead } from '../../api/read.ts'
-import { readRoles, rolesFor } from '../../api/roles.ts'
+import { readRoles, roleOptions, rolesFor } from '../../api/roles.ts'
 import { useWrite } from '../../api/write.ts'
 import type { PageProps, Place } from '../../router/route.ts'
 import { closeDialog, Dialog } from '../../ui/dialog.tsx'
@@ -57,9 +57,7 @@ export function ApproveRequest({ place }: PageProps) {
             name="role"
             required
             defaultValue={rolesFor(place.group, roles).find(({ name }) => name === 'viewer')?.uid}
-            options={rolesFor(place.group, roles).map(({ uid = '', name = '' }) => ({
-              ...{ value: uid, label: name },
-            }))}
+            options={roleOptions(rolesFor(place.group, roles))}
             problem={violationOf(error.value, 'role_uid')}
           />
         </Form>

@@ -4,7 +4,7 @@ import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
 import { useDenial } from '../../api/permissions.ts'
 import { useData } from '../../api/read.ts'
-import { readRoles, rolesFor } from '../../api/roles.ts'
+import { readRoles, roleOptions, rolesFor } from '../../api/roles.ts'
 import { useWrite } from '../../api/write.ts'
 import { paths } from '../../paths.ts'
 import type { PageProps, Place } from '../../router/route.ts'
@@ -99,10 +99,7 @@ function SetUp({ place, workload }: SetUpProps) {
         <Select
           label="Role in this group"
           name="group-role" // AWS has a field `role`
-          options={[
-            { value: '', label: 'none yet' },
-            ...rolesFor(place.group, roles).map(({ uid = '', name = '' }) => ({ value: uid, label: name })),
-          ]}
+          options={[{ value: '', label: 'none yet' }, ...roleOptions(rolesFor(place.group, roles))]}
         />
         {isCreated && bindings.error.value !== undefined && (
           <p>
