@@ -174,7 +174,7 @@ onEachStore('a caller who begins sign-ins and does not finish them', (engine) =>
     assert.ok((await signIn(platform, ada, {}, visitor)).tokens.access_token)
   })
 
-  test('cannot prevent a person who opens such a link from signing in with another account', async () => {
+  test('cannot use a sign-out link to prevent a person from signing in with another account', async () => {
     await addAccount(platform, 'eve@example.com')
     const { visitor } = await signIn(platform, ada)
     await visitor.open(`/oauth/logout?state=${'x'.repeat(4800)}`)

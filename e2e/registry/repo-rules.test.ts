@@ -69,7 +69,7 @@ examples('rules of repos', {
     assert.deepEqual(rulesOf(changed), { ...rules, public: undefined, immutableTags: ['*'] })
   },
 
-  async 'are refused with an error that names the wrong field'(stage) {
+  async 'are refused if they are invalid, and the error names the invalid field'(stage) {
     const { fail, owner } = stage
     const faults: [JsonObject, string][] = [
       [{ immutableTags: ['v*', 'v 1'] }, 'immutableTags[1]'],

@@ -222,7 +222,7 @@ onEachStore('a backup', (engine) => {
     })
   })
 
-  test('never writes into a file that somebody else has prepared', async () => {
+  test('does not follow a symbolic link at a predictable temporary name', async () => {
     const prepared = join(folder, 'prepared')
     await writeFile(prepared, 'untouched')
     await symlink(prepared, join(folder, 'linked.unfinished'))

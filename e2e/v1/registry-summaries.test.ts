@@ -91,7 +91,7 @@ examples('the summary of the tags of a repo', {
 })
 
 examples('the update status of a repo', {
-  async 'says whether a tag was moved or changed in the last 24 hours'(stage) {
+  async 'says whether a tag was created, moved or changed in the last 24 hours'(stage) {
     const { succeed, platform } = stage
     const repoId = await makeRepo(stage)
     const status = async () => (await succeed(v1.getUpdateStatus, { repoId })).recentlyUpdated

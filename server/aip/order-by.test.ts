@@ -89,6 +89,7 @@ describe('order_by', () => {
       ...['name\tdesc', 'name\n', '-name', 'name+desc', "name'; drop table groups; --", 'name\0', '\ud800'],
     ]
     for (const text of malformed) assertRejected(text)
+    assertRejected(`name${' '.repeat(1_000_000)}x`)
   })
 
   test('is rejected if it contains a field twice, in any spelling', () => {
@@ -99,7 +100,6 @@ describe('order_by', () => {
   test('is rejected if it has more than eight fields', () => {
     assertRejected(Array(9).fill('name').join(','), /^must contain at most 8 fields$/)
     assertRejected(','.repeat(1_000_000), /^must contain at most 8 fields$/)
-    assertRejected(`name${' '.repeat(1_000_000)}x`)
   })
 
   test('always results in a total order, with each column once and the uid last', () => {

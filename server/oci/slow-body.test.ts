@@ -56,7 +56,7 @@ test('the time in which the server has paused a body does not count', async (t) 
   stop()
 })
 
-test('a pause does not excuse a body of which too little has arrived while the server was reading', async (t) => {
+test('pauses do not restart the period, so a slow body is still ended', async (t) => {
   const { body, signal, stop, resume, arrive, pass } = watchedBody(t)
   await resume()
   for (let part = 0; part < 10; part++) {
@@ -93,7 +93,7 @@ test('running bodies are limited for each caller and in total, and counted until
   for (let count = 0; count < 100; count++) unlimited.start('a', 'one/repo')
 })
 
-test('the identities of one organization together get at most a quarter of all running bodies', () => {
+test('uploads to one organization are at most a quarter of all running bodies', () => {
   const { start } = openRunningBodies({ caller: 4, total: 32 })
   const [one, two] = ['1'.repeat(40), '2'.repeat(40)]
   const ends = ['a', 'b'].flatMap((caller) =>

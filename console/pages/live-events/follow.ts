@@ -12,7 +12,7 @@ export type Listener = {
   onState(error: unknown): void
 }
 
-/** The wait before the next attempt, in milliseconds; doubled after each failure. */
+/** The wait before the next attempt if the stream has ended without an error. Each failure in a row doubles it. */
 const firstWaitMs = 500
 const longestWaitMs = 30_000
 

@@ -9,7 +9,7 @@ const categoryOf = (action: string) => {
   return (event as JsonObject).category
 }
 
-test('changes of passwords and second factors are in the category authentication', () => {
+test('changes of passwords, second factors and sessions are in the category authentication', () => {
   for (const action of [
     ...['password-changed', 'passkey-added', 'passkey-removed', 'authenticator-app-added'],
     ...['authenticator-app-removed', 'recovery-codes-made', 'session-ended'],

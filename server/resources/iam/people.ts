@@ -112,14 +112,15 @@ export function* grantDefaultRole(context: WriteContext, provider: string, ident
     (yield* hasRoom(context.access, roleBindings.table.name, lineage(group))) &&
     (yield* isBelowBindingLimit(identity, time))
   if (isPossible) yield* bindRole(context, identity, defaultRole, group)
-  // Without room for the binding the person still signs in, and the next sign-in tries again. Otherwise an organization
-  // that gives a person as many role bindings as possible could lock them out of the others.
+  // If a limit prevents the binding, the person still signs in, and the next sign-in tries again. If the sign-in failed,
+  // an organization could give a person so many role bindings that they cannot sign in to other organizations.
   else yield sql`delete from arrivals where place = ${group} and identity = ${identity}`
 }
 
 /**
- * Replaces the memberships of a person by the groups that a sign-in names. Returns the number of memberships above the
- * limit, which are not stored.
+ * Replaces the memberships of a person by the groups that a sign-in names. If the person would then have too many
+ * memberships, those through other providers end. Returns the number of memberships that are still above the limit,
+ * which are not stored.
  */
 export function* replaceGroups(
   provider: string,
