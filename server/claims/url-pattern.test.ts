@@ -31,7 +31,7 @@ describe('a pattern of URLs', () => {
       assert.equal(splitUrlPattern(pattern), undefined, pattern)
   })
 
-  test('is recognised if it does not start with a scheme, so that it is not split', () => {
+  test('is reported as not split if it does not start with a scheme', () => {
     const unsplit = [
       '(https|http)://.+\\.example\\.com/x',
       '(https://.+\\.example\\.com|sts)/x',

@@ -29,11 +29,11 @@ import type { Command, CommandContext } from './command.ts'
 import { throwUsageError, UsageError, usageOf } from './command.ts'
 import { withPreparedStore } from './with-store.ts'
 
-const names =
+const argumentUsage =
   'add|list|reset|reset-second-factors|sign-out|disable|enable|remove|disabled [EMAIL|IDENTITY_UID|TEXT] [--password-file FILE|-]'
 
 export const users: Command = {
-  usage: `users ${names}`,
+  usage: `users ${argumentUsage}`,
   summary: 'Adds and lists people, resets passwords and second factors, disables and removes people.',
   details: `add and reset print a link where the person chooses a password. With --password-file, add and reset set
 the password in the file or on standard input (-) instead. reset, reset-second-factors, sign-out and disable end all
