@@ -81,7 +81,7 @@ onEach(['SQLite', 'PostgreSQL'], 'events without a transaction', (testStore) => 
     await queue.stop()
   })
 
-  test('are inserted again without a request to do so', async () => {
+  test('are inserted again by a timer after a failed attempt', async () => {
     const { promise: isRecorded, resolve } = Promise.withResolvers<void>()
     const failing = failingFirst(store, [unavailable(), unavailable()])
     const { queue, counts, add } = open({
@@ -130,7 +130,7 @@ onEach(['SQLite', 'PostgreSQL'], 'events without a transaction', (testStore) => 
     await queue.stop()
   })
 
-  test('that fail wait within the capacity', async () => {
+  test('whose insert has failed count towards the capacity', async () => {
     const { queue, counts, add } = open({ store: failingFirst(store, [unavailable()]), capacity: 3 })
     add('a', 'b', 'c')
     await queue.flush()

@@ -26,7 +26,7 @@ const png = Buffer.from(
   'base64',
 )
 
-/** Sign-in pages link to the icon below the path of the auth URL, like to all of their paths. */
+/** The links of sign-in pages, also the one to the icon, begin with the path of the auth URL. */
 export function iconPaths(authUrl: string) {
   const svg = () => ({ status: 200, type: 'image/svg+xml', body: icon, cacheFor, policy: iconPolicy })
   return {
