@@ -6,7 +6,7 @@ import { performance } from 'node:perf_hooks'
 const intervalMs = 1000
 /** A server is in use once its event loop has been active for this long in total since the server was ready. */
 const activeMs = 1000
-/** The event loop has time if it was active for less than this share of the last interval. */
+/** The event loop has time if it was active for at most this share of the last interval. */
 const maxUtilization = 0.5
 
 /** Returns a function that cancels the loading if it has not started. */

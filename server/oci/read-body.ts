@@ -24,8 +24,8 @@ export async function readBody(
   const chunks: Buffer[] = []
   let size = 0
   try {
-    // If the loop ended the request, the rest of a body that is too large could not be skipped, and
-    // a client that has not yet read the error would find the connection closed.
+    // If the loop destroyed the request, the rest of a body that is too large could not be skipped,
+    // and a client that has not yet read the error would find the connection closed.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       size += chunk.length
       if (size > maxBytes) throw tooLarge()

@@ -77,8 +77,9 @@ const isTokenExchange = ({ typeName }: DescMessage) => typeName.startsWith('plat
 const maxUnknownNames = 50
 
 /**
- * Returns a function for the unknown names of one token exchange. Comparing a name takes several microseconds, and the
- * exchange needs no token, so the number of names is limited.
+ * Returns a function that tells whether an unknown name in a token exchange may be meant as a
+ * limit. It throws after too many names: comparing one takes several microseconds, and the exchange
+ * needs no token.
  */
 function openLimitNames(): (name: string) => boolean {
   let count = 0
