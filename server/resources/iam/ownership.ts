@@ -12,7 +12,10 @@ import type { Dependencies } from '../dependencies.ts'
 
 type OwnershipDependencies = Pick<Dependencies, 'settings' | 'now'>
 
-/** The client ids of published clients, which cannot sign a person in again: in the browser, and with the device flow. */
+/**
+ * The client ids of published clients, which cannot sign a person in again: `published` signs in
+ * with the browser, `auth0` with the device flow.
+ */
 const exemptClients: readonly unknown[] = ['published', 'auth0']
 
 /** For a change of ownership. */

@@ -38,7 +38,10 @@ export async function completePlatforms(
   return completed + (await completeIndexes(store, access))
 }
 
-/** Repeats until nothing changes, because an index entry without a platform gets those of its manifest. */
+/**
+ * Repeats until nothing changes, because an index entry that states no platform gets the platforms
+ * of its manifest, which may be an index itself.
+ */
 async function completeIndexes(store: Store, access: WriteAccess): Promise<number> {
   let completed = 0
   for await (const row of manifestsWhere(store, raw('config is null'))) {

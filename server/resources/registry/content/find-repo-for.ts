@@ -53,8 +53,8 @@ function* oldestPublic(parent: string | undefined, name: string, below: readonly
 }
 
 /**
- * For a group at this level below the first one: the name of the group that follows in the full name, and the name that
- * a repo in this group would have. The last part is never the name of a group.
+ * For a group that is `level` levels below the first one: the name that the next group would have,
+ * and the name that a repo in this group would have. The last part is never the name of a group.
  */
 const levelValues = (
   below: readonly string[],

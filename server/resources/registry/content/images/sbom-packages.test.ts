@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cycloneDxPackages } from './sbom-packages.ts'
 
-test('the package from which another one was built has the package URL that it has elsewhere', () => {
+test('the origin of a package is the package URL of its source package, or its own if that is unknown', () => {
   for (const [purl, origin] of [
     ['pkg:apk/wolfi/libssl3@3.5.0-r0?arch=x86_64&origin=openssl', 'pkg:apk/wolfi/openssl@3.5.0-r0'],
     [
