@@ -29,8 +29,8 @@ export function* requireMutableTag(uid: string, verb: string): Work<void> {
 }
 
 /**
- * How many tags, and how many indexes that contain the manifest, the deletion of a manifest reads. On SQLite, other writes
- * wait meanwhile.
+ * The deletion of a manifest reads at most this many tags, and this many indexes that contain the
+ * manifest. On SQLite, other writes wait meanwhile.
  */
 const maxRead = 10_000
 const digestsPerRead = 500

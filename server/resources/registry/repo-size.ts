@@ -11,7 +11,7 @@ import type { WriteAccess } from '../../store/write-access.ts'
 import { countContent } from './content-usage.ts'
 import { varintField } from './varint-sql.ts'
 
-/** `reserved` bytes were counted for the content before it arrived. */
+/** `reserved` bytes were counted for uploads that have now ended, and do not count any more. */
 export type SizeChange = { size: number; manifests?: number; reserved?: number }
 
 /**

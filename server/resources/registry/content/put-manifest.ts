@@ -111,7 +111,10 @@ function parse(content: Uint8Array, mediaType: string): Manifest {
   }
 }
 
-/** The platform of an image is in its configuration, and not in its manifest. It is unknown if that cannot be read. */
+/**
+ * The platform of an image is in its configuration, not in its manifest. Returns no platform if the
+ * configuration cannot be read.
+ */
 async function platformsOfImage(
   { content, knownPlatforms }: Dependencies & { knownPlatforms: KnownPlatforms },
   { manifest, configSize }: Pushed,

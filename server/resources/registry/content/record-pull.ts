@@ -24,8 +24,8 @@ export type PullLogOptions = {
 const maxAnonymous = 60
 
 /**
- * As long as fewer events wait, each pull is an event. Otherwise, a pull that equals a waiting one
- * only increases its count, so a client that sends one request ten thousand times in a second
+ * While fewer events than this wait, each pull is an event. Otherwise, a pull that equals a waiting
+ * one only increases its count, so a client that sends one request ten thousand times in a second
  * causes few events.
  */
 const maxSeparate = 32

@@ -36,5 +36,5 @@ export function applyReviewRules(
 }
 
 const approve = Capability.CAP_ADVISORIES_APPROVE
-/** In the other states, the author may still change the event. */
+/** In the other states, every caller who may write the advisory may change the event. */
 const decidedStates: readonly ReviewState[] = [ReviewState.APPROVED, ReviewState.REJECTED]
