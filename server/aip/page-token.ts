@@ -21,7 +21,10 @@ export type PageSeals = {
 }
 
 const lifetimeMs = 3 * 24 * 60 * 60 * 1000
-/** In characters, so that a token fits into a URL. Enough for the longest uid and name, because these are compressed. */
+/**
+ * In characters. A token must fit into a URL. The limit is enough for the longest uid and name,
+ * because these are compressed.
+ */
 const maxTokenLength = 4096
 /** In bytes. Longer content is compressed: JSON escapes a control character of a name with six characters. */
 const maxPlainLength = 2048

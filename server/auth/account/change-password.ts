@@ -30,8 +30,9 @@ export async function changePassword<D>(
   const { email } = stored
   const fault = passwordFault(request.newPassword, email)
   if (fault) throw invalidField('new_password', fault)
-  // Counts as a failed sign-in even if it succeeds: a guess may be in either field, because a new password that another
-  // account of the same unverified address has is refused (`replaceHash`).
+  // Counts as a failed sign-in even if it succeeds. Otherwise a caller could guess the passwords of
+  // other accounts with the same unverified address: `replaceHash` refuses a new password that one
+  // of them has.
   const hash = await attemptPassword(deps, email, address, async (passwords) => {
     const hashing = { passwords, secret }
     if (!(await isPassword(hashing, stored, request.currentPassword)))

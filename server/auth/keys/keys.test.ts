@@ -143,7 +143,7 @@ onEachStore('keys of the server', (engine) => {
   })
 
   describe('of another algorithm than the setting', () => {
-    test('sign tokens that stay valid, and are published, until they are retired', async () => {
+    test('sign valid tokens, and are published as long as these are valid', async () => {
       let time = Date.now()
       const es256 = await openKeyRing(depsAt(() => time, 'ES256'))
       const rs256 = await openKeyRing(depsAt(() => time))

@@ -37,8 +37,9 @@ export const algorithmOf = { sign: 'ES256', id: idTokenAlgorithm } as const
 const hour = 60 * 60_000
 
 /**
- * How long a retired key stays in the store, in milliseconds. Longer than its tokens are valid: access and id tokens for
- * an hour, page tokens for three days.
+ * How long a retired key stays in the store at least, in milliseconds: the next rotation after this
+ * time deletes it. Longer than its tokens are valid: access and id tokens for an hour, page tokens
+ * for three days.
  */
 export const retentionTime: Record<KeyPurpose, number> = { sign: 2 * hour, id: 2 * hour, page: 4 * 24 * hour }
 
