@@ -49,7 +49,7 @@ export type BlobStore = {
    */
   abandoned(before: number): AsyncIterable<AbandonedUpload>
 
-  /** Throws if the storage cannot be used: for the start of the server and for readiness checks. */
+  /** Throws if the storage cannot be used. Called at the start of the server. */
   check(): Promise<void>
   close(): Promise<void>
 }

@@ -92,7 +92,10 @@ const patternOf = (path: string) =>
     .replace(signInPath, `${paths.signIn}/:uid`)
     .replace(callbackPath, `${paths.callback}/:provider`)
 
-/** After the return from a provider, redirects to the path of the sign-in: its cookies are sent only to that path. */
+/**
+ * After the return from a provider, redirects to the path of the sign-in, because its cookies are
+ * sent only to that path, or to the console if the provider was tested.
+ */
 async function returnToInteraction(
   { upstream, authUrl, baseUrl }: { upstream: Upstream; authUrl: string; baseUrl: string },
   { path, query }: PageRequest,

@@ -28,8 +28,8 @@ export function makeKeys(prefix: string) {
     /** The object that is assembled from parts. Objects of version 0.1 have no name. */
     data: (id: string, name: string | undefined) => `${folder(id)}data${suffix(name)}`,
     /**
-     * Exists before the parts of the object with this name do. `abandoned` finds uploads by it, because
-     * not every server can list parts.
+     * An empty object that is written before the first part of the data object with this name.
+     * `abandoned` finds uploads by it, because not every server can list parts.
      */
     marker: (id: string, name: string | undefined) => `${folder(id)}${marker}${suffix(name)}`,
     /** The key of the object whose marker has this key; undefined if the key is not that of a marker. */

@@ -50,9 +50,9 @@ export async function choosePassword(deps: SetUpDependencies, request: PageReque
       })
     })
   } catch (error) {
-    // Another account that claims this address has the same password. The link is still valid, but
-    // it allows only one wrong guess of that password: a wrong guess is set as the new password,
-    // which uses up the link.
+    // Another account that claims this address has the same password. The refusal reveals this, but
+    // nobody can try many passwords in this way: the first one that no other account has becomes
+    // the new password, which uses up the link.
     if (error instanceof StoreError && error.kind === 'unique') return refuse('must be harder to guess')
     throw error
   }

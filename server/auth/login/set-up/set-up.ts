@@ -80,7 +80,7 @@ const formOf = ({ authUrl }: SetUpDependencies, code: string) => ({
   code,
 })
 
-/** The link is valid until an organization is created, here or in any other way. */
+/** Throws if the link was used or has expired, or if an organization was created in another way. */
 function* requireLink({ states }: SetUpDependencies, code: string): Work<void> {
   const state = yield* states.find(setUpLinkKind, code)
   if (!state || state.useTime !== undefined) throw usedLink(advice)
