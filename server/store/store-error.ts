@@ -1,6 +1,6 @@
 /**
  * `foreign-key` and `unique` are also thrown into the work, at the statement that violated the constraint. `expensive`:
- * a list would read more rows than its `maxRows`.
+ * a list or search would read more rows or postings than its caller allows.
  */
 export type StoreErrorKind = 'foreign-key' | 'unique' | 'unavailable' | 'deadline' | 'expensive'
 

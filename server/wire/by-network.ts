@@ -28,7 +28,10 @@ export type ByNetwork<Item extends OfNetwork> = {
    * more items.
    */
   findReplaceable(networks: Networks): Item | undefined
-  /** The same for a new item that is not added here, and counts as a wide network with `ownCount` items. */
+  /**
+   * The same for a new item that is not added here. Its own network has `ownCount` items, and is
+   * compared with the wide networks.
+   */
   findReplaceableFor(ownCount: number): Item | undefined
 }
 

@@ -3,7 +3,7 @@ import type { Connection } from './connection.ts'
 import { execute } from './connection.ts'
 
 export type ReadOptions = {
-  /** Shared by the threads that have this store open: how many transactions they have committed. */
+  /** A counter that all threads with this store share. Each of them increases it after its writes. */
   commits?: Int32Array<SharedArrayBuffer> | undefined
   /** Whether each read has a transaction of its own. Otherwise, all reads of one turn of the event loop share one. */
   isolatesReads?: boolean
