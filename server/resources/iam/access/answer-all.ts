@@ -16,7 +16,7 @@ import type { Need, Question } from './need.ts'
 import { needOf, placeOf } from './need.ts'
 import { resolveOwnBindings } from './own-bindings.ts'
 
-/** If there is a lane (`maxListRows` is set), it reads the grants of more identities than this. */
+/** A call about more identities runs in the lane, if there is one (`maxListRows` is set). */
 const maxIdentities = 20
 
 export type AnswerAllOptions = { settings: AnswerSettings; maxListRows: number | undefined }
