@@ -1,5 +1,6 @@
-// Converts an imported record to the rows that are stored for it, without access to the store. Uids, ids and times are
-// derived from the record and its source, so an import that is interrupted and repeated leaves the same rows.
+// Converts an imported record to the rows that are stored for it, without access to the store. Uids
+// and ids, and times if the record has any, are derived from the record and its source, so an import
+// that is interrupted and repeated leaves the same rows.
 import { hash } from 'node:crypto'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
@@ -20,7 +21,7 @@ export type ImportItem = {
   format: string
   record: string
   draft: Advisory
-  /** The source package that the affected package is built from; '' if it has the same name, or is not known. */
+  /** The source package of the affected package, or '' if the record does not name it. */
   origin: string
   createTime: number
   updateTime: number

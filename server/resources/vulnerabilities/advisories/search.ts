@@ -42,7 +42,10 @@ const valuesPerGroup = 100
 /** The maximum number of document numbers in the `in (…)` of one statement. */
 const numbersPerStatement = 512
 
-/** The document numbers of the candidates. Undefined while all requirements were skipped: any advisory may match. */
+/**
+ * The document numbers of the candidates. Undefined if all look-ups so far were skipped: any
+ * advisory may match.
+ */
 type Candidates = ReadonlySet<number> | undefined
 
 export type SearchLimits = {
