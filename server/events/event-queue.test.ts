@@ -150,6 +150,16 @@ onEach(['SQLite', 'PostgreSQL'], 'events without a transaction', (testStore) => 
     assert.deepEqual([await recorded(), long.counts], [[], { errors: 3, lost: 3 }])
   })
 
+  test('are inserted if they are added while the queue stops, and counted as lost afterwards', async () => {
+    const { queue, counts, add } = open()
+    add('a')
+    const stopped = queue.stop()
+    assert.deepEqual(add('b'), [true])
+    await stopped
+    assert.deepEqual(add('c', 'd'), [false, false])
+    assert.deepEqual([await recorded(), queue.waiting(), counts], [['a', 'b'], 0, { errors: 0, lost: 2 }])
+  })
+
   test('that were added before a flush are recorded after it, even if a turn begins meanwhile', async () => {
     const slow = withWrite(store, (write) => async (work, deadline) => {
       await sleep(5)

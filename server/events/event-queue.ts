@@ -11,7 +11,7 @@ import { countFromZero } from '../store/write-access.ts'
 export type EventQueue = {
   /**
    * Never waits and never throws. `make` is called when the event is inserted for the first time.
-   * Returns false if too many events wait: then this one is lost.
+   * Returns false if too many events wait, or if the queue has stopped: then this one is lost.
    */
   add(make: () => EventWithOrigin): boolean
   /** How many events wait to be inserted. */
@@ -20,7 +20,7 @@ export type EventQueue = {
   flush(): Promise<void>
   /**
    * Inserts the rest. If the store does not accept it after several attempts, it is lost. Events that are added later
-   * are not inserted.
+   * are lost as well.
    */
   stop(): Promise<void>
 }
@@ -57,6 +57,8 @@ export function openEventQueue(options: EventQueueOptions): EventQueue {
   let running: Promise<void> = Promise.resolve()
   /** How many turns run or wait in `running`. */
   let turns = 0
+  /** `stop` was called, and inserts the rest itself. */
+  let isStopping = false
   let isStopped = false
 
   /** Part of the ids of the events, so that a batch never contains the same id twice. */
@@ -119,7 +121,7 @@ export function openEventQueue(options: EventQueueOptions): EventQueue {
     return running
   }
   function schedule(): void {
-    if (timer || turns > 0 || isStopped || waiting() === 0) return
+    if (timer || turns > 0 || isStopping || waiting() === 0) return
     timer = setTimeout(
       () => {
         timer = undefined
@@ -131,22 +133,24 @@ export function openEventQueue(options: EventQueueOptions): EventQueue {
   const flush = () => takeTurn(Number.POSITIVE_INFINITY)
   return {
     add(make) {
-      const hasRoom = waiting() < capacity
-      if (hasRoom) added.push(make)
+      const isAccepted = !isStopped && waiting() < capacity
+      if (isAccepted) added.push(make)
       else lost++
+      if (isStopped) reportLost()
       schedule()
-      return hasRoom
+      return isAccepted
     },
     waiting,
     flush,
     async stop() {
-      isStopped = true
+      isStopping = true
       clearTimeout(timer)
       await flush()
       for (let attempts = 1; attempts < stopAttempts && waiting() > 0; attempts++) {
         await sleep(retryMs)
         await flush()
       }
+      isStopped = true
       lost += waiting()
       batch = []
       added = []
