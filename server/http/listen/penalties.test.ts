@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import { afterEach, describe, mock, test } from 'node:test'
 import { openPenalties } from './penalties.ts'
@@ -9,14 +10,15 @@ const durationMs = 2000
 /** A connection that records whether it was started and whether it was closed. */
 function connection(remoteAddress: string) {
   const seen = { isStarted: false, isClosed: false }
-  const socket = {
+  const socket = Object.assign(new EventEmitter(), {
     remoteAddress,
     destroyed: false,
     destroy() {
       socket.destroyed = true
       seen.isClosed = true
+      socket.emit('close')
     },
-  }
+  })
   const start = () => {
     seen.isStarted = true
   }
@@ -31,12 +33,13 @@ describe('penalties', () => {
     mock.timers.enable({ apis: ['setTimeout'] })
     time = 0
     const penalties = openPenalties({ mayPenalize, durationMs, pauseMs, now: () => time })
-    const admit = (address: string) => {
+    const connect = (address: string) => {
       const { socket, start, seen } = connection(address)
       penalties.admit(socket, start)
-      return seen
+      return { socket, seen }
     }
-    return { penalties, admit }
+    const admit = (address: string) => connect(address).seen
+    return { penalties, connect, admit }
   }
 
   const pass = (milliseconds: number) => {
@@ -95,6 +98,33 @@ describe('penalties', () => {
     const waiting = Array.from({ length: 100 }, () => admit('192.0.2.1'))
     assert.ok(admit('192.0.2.1').isClosed)
     assert.ok(waiting.every(({ isClosed }) => !isClosed))
+  })
+
+  test('do not let closed connections take places or time of those that wait', () => {
+    const { penalties, connect, admit } = open()
+    penalties.add('192.0.2.1')
+    const closed = Array.from({ length: 100 }, () => connect('192.0.2.1'))
+    for (const { socket } of closed) socket.destroy()
+    const waiting = admit('192.0.2.1')
+    pass(pauseMs)
+    assert.deepEqual(waiting, { isStarted: true, isClosed: false })
+    assert.ok(closed.every(({ seen }) => !seen.isStarted))
+  })
+
+  test('pause as long between two connections if others were closed meanwhile', () => {
+    const { penalties, connect, admit } = open()
+    penalties.add('192.0.2.1')
+    const first = admit('192.0.2.1')
+    pass(pauseMs)
+    assert.ok(first.isStarted)
+    const second = connect('192.0.2.1')
+    for (let times = 0; times < 10; times++) connect('192.0.2.1').socket.destroy()
+    second.socket.destroy()
+    const third = admit('192.0.2.1')
+    pass(pauseMs - 1)
+    assert.ok(!third.isStarted)
+    pass(1)
+    assert.ok(third.isStarted)
   })
 
   test('end when their duration has passed since the last abuse', () => {

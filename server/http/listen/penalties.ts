@@ -47,7 +47,8 @@ type Penalty = {
   until: number
   /** How many times the pause has doubled. */
   doublings: number
-  waiting: (() => void)[]
+  /** Start the connections that wait, in the order in which they start. */
+  waiting: Set<() => void>
   timer: NodeJS.Timeout | undefined
 }
 
@@ -56,7 +57,7 @@ const noPenalty = (): Penalty => ({
   latest: Number.NEGATIVE_INFINITY,
   until: Number.NEGATIVE_INFINITY,
   doublings: 0,
-  waiting: [],
+  waiting: new Set(),
   timer: undefined,
 })
 
@@ -65,16 +66,19 @@ export function openPenalties({ mayPenalize, durationMs, pauseMs, now }: Penalty
 
   function startNext(penalty: Penalty): void {
     penalty.timer = undefined
-    penalty.waiting.shift()?.()
+    const [start] = penalty.waiting
+    if (!start) return
+    penalty.waiting.delete(start)
+    start()
     scheduleNext(penalty)
   }
 
   function scheduleNext(penalty: Penalty): void {
-    if (penalty.waiting.length === 0) return
+    if (penalty.waiting.size === 0) return
     penalty.timer ??= setTimeout(() => startNext(penalty), pauseMs * 2 ** penalty.doublings).unref()
   }
 
-  const isActive = ({ until, waiting }: Penalty) => until > now() || waiting.length > 0
+  const isActive = ({ until, waiting }: Penalty) => until > now() || waiting.size > 0
 
   /** The penalty of the widest network that has one. */
   function activePenaltyOf(address: string): Penalty | undefined {
@@ -111,11 +115,19 @@ export function openPenalties({ mayPenalize, durationMs, pauseMs, now }: Penalty
         start()
         return
       }
-      if (penalty.waiting.length >= maxWaiting) {
+      if (penalty.waiting.size >= maxWaiting) {
         socket.destroy()
         return
       }
-      penalty.waiting.push(() => void (socket.destroyed || start()))
+      // A connection that is closed while it waits leaves the queue. The timer goes on, so closing connections does not
+      // shorten the pause between two starts.
+      const leave = () => void penalty.waiting.delete(startWaiting)
+      const startWaiting = () => {
+        socket.off('close', leave)
+        if (!socket.destroyed) start()
+      }
+      socket.on('close', leave)
+      penalty.waiting.add(startWaiting)
       scheduleNext(penalty)
     },
   }
