@@ -59,10 +59,8 @@ export function startDelivery(options: DeliveryOptions): Deliverer {
     toCloudEvent: skippingFaultyEvents(cloudEventsOf(config), log),
     openSecret: (sealed) => openText(sealer, webhookSecretPurpose, sealed),
     recordHandshake: (uid, isAllowed) => recordHandshake(asUpkeep(deliveryAccess), uid, isAllowed),
-    disable(uid, reason) {
-      log.info({ subscription: uid, reason }, 'a subscription was disabled')
-      return disableSubscription(deliveryAccess, uid, reason, now())
-    },
+    disable: (uid, reason) => disableSubscription(deliveryAccess, uid, reason, now()),
+    onDisabled: (subscription, reason) => log.info({ subscription, reason }, 'a subscription was disabled'),
     onAttempt: (judgement) => count(counts, judgement),
     onError: (err) => log.warn({ err }, 'events could not be delivered; the server tries again'),
   })

@@ -18,6 +18,7 @@ import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import type { JWTPayload } from 'jose'
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify, SignJWT, UnsecuredJWT } from 'jose'
 import { Webhook } from 'standardwebhooks'
+import { logTo } from '../../server/log.ts'
 import { subscriptions } from '../../server/resources/events/subscriptions/table.ts'
 import { sql } from '../../server/store/sql.ts'
 import { insertRows } from '../../server/store/table.ts'
@@ -74,16 +75,19 @@ onEachStore('the delivery of an event', (engine) => {
   let shift = 0
   const now = () => Date.now() + shift
   const sinks: Sink[] = []
+  /** The lines of the log of the server. */
+  const written: string[] = []
 
   before(async () => {
     const resolveSink = async (hostname: string) => resolutions[hostname]?.() ?? []
     const port = await freePort()
     url = `http://localhost:${port}`
-    platform = await startPlatform(engine, ['--port', String(port), '--base-url', url], {
-      now,
-      resolveSink,
-      deliversInBackground: false,
-    })
+    platform = await startPlatform(
+      engine,
+      ['--port', String(port), '--base-url', url],
+      { now, resolveSink, deliversInBackground: false },
+      logTo({ write: (line: string) => written.push(line) }, 'info'),
+    )
     door = restDoor(platform.url)
   })
   beforeEach(async () => {
@@ -141,6 +145,10 @@ onEachStore('the delivery of an event', (engine) => {
 
   const addGroup = async (parent: string, name: string) =>
     (await call(createGroup, { parent, group: { name } })).uid as string
+
+  /** Lines of the log about the disabling of a subscription. */
+  const disabledLines = (uid: string) =>
+    written.filter((line) => line.includes('a subscription was disabled') && line.includes(uid))
 
   /** Sets the clock, and gets a token that is valid then. */
   async function moveTo(time: number): Promise<void> {
@@ -498,6 +506,7 @@ onEachStore('the delivery of an event', (engine) => {
     const disabled = await call(getSubscription, { uid })
     assert.equal(disabled.state, 'SUBSCRIPTION_STATE_DISABLED')
     assert.equal(disabled.stateReason, 'the sink answered with the status 410')
+    assert.equal(disabledLines(uid).length, 1)
     assert.equal((await read(delivery)).nextAttemptTime, undefined, 'there is none while it is disabled')
     const refused = await door.call(testSubscription, { uid }, token)
     assert.equal(refused.error?.code, 9)
@@ -509,6 +518,38 @@ onEachStore('the delivery of an event', (engine) => {
     await moveTo(now() + 10_000)
     await platform.app.deliverEvents()
     assert.equal((await read(delivery)).state, 'DELIVERY_STATE_DELIVERED')
+    await moveTo(Date.now())
+  })
+
+  test('with the answer 410 does not disable a subscription that was paused meanwhile', async () => {
+    const sink = await addSink()
+    const { uid } = await subscribe(sink.url)
+    const paused = { uid, state: 'SUBSCRIPTION_STATE_PAUSED' }
+    sink.answer = (response) => {
+      call(updateSubscription, { subscription: paused, updateMask: 'state' }).then(
+        () => response.writeHead(410).end(),
+        () => response.destroy(),
+      )
+    }
+    await sendTest(uid)
+    await platform.app.deliverEvents()
+    assert.equal(sink.events.length, 1)
+    assert.equal((await call(getSubscription, { uid })).state, 'SUBSCRIPTION_STATE_PAUSED')
+    assert.deepEqual(disabledLines(uid), [])
+  })
+
+  test('does not disable the subscription long after the only event that was refused', async () => {
+    const sink = await addSink(answerWith(400))
+    const { uid } = await subscribe(sink.url)
+    const delivery = await sendTest(uid)
+    await platform.app.deliverEvents()
+    await moveTo(now() + 73 * hourMs)
+    await platform.app.deliverEvents()
+    assert.equal((await read(delivery)).state, 'DELIVERY_STATE_FAILED')
+    await moveTo(now() + 73 * hourMs)
+    await addGroup(owner.organization, 'unrelated')
+    await platform.app.deliverEvents()
+    assert.equal((await call(getSubscription, { uid })).state, 'SUBSCRIPTION_STATE_ACTIVE')
     await moveTo(Date.now())
   })
 

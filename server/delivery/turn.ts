@@ -17,8 +17,10 @@ export type TurnDependencies = DeliverDependencies & {
   clock(): number
   /** Stores the result of the handshake in the subscription. */
   recordHandshake(subscription: string, isAllowed: boolean): Work<void>
-  /** Sets the state of the subscription and stops its queue. */
-  disable(subscription: string, reason: string): Work<void>
+  /** Sets the state of the subscription and stops its queue. Returns false if the subscription is not active any more. */
+  disable(subscription: string, reason: string): Work<boolean>
+  /** Called after the subscription was disabled. */
+  onDisabled(subscription: string, reason: string): void
 }
 
 /** `token` is that of the lease. */
@@ -37,13 +39,11 @@ export async function takeTurn(deps: TurnDependencies, { subscription: uid, toke
   const destination = { subscription: fromBinary(SubscriptionSchema, queue.proto), queue, token }
   const rate = queue.wantsHandshake ? await performHandshake(deps, destination) : queue.allowedRate
   const { health, wakeAfter, reason } = await sendSome(deps, destination, rate)
-  await deps.store.write(function* () {
-    const now = deps.now()
-    const why =
-      reason ?? (hasFailedTooLong(health, now) ? 'no delivery has succeeded for five days' : undefined)
-    const isReleased = yield* releaseQueue(uid, token, { ...health, wakeAfter }, now)
-    if (isReleased && why !== undefined) yield* deps.disable(uid, why)
+  const isDisabled = await deps.store.write(function* () {
+    const isReleased = yield* releaseQueue(uid, token, { ...health, wakeAfter }, deps.now())
+    return isReleased && reason !== undefined && (yield* deps.disable(uid, reason))
   })
+  if (isDisabled && reason !== undefined) deps.onDisabled(uid, reason)
 }
 
 /** Returns the rate that the sink allows. */
@@ -60,7 +60,7 @@ async function performHandshake(
 }
 
 /** The sink gets no request before `wakeAfter`. `reason` is why the subscription is to be disabled. */
-type Result = { health: Health; wakeAfter: number; reason?: string }
+type Result = { health: Health; wakeAfter: number; reason: string | undefined }
 
 const minuteMs = 60_000
 
@@ -77,10 +77,11 @@ async function sendSome(
   const end = clock() + turnMs
   let health: Health = destination.queue
   let pauseUntil = 0
+  let reason: string | undefined
   const most = rate === null ? maxPerTurn : Math.min(maxPerTurn, Math.ceil(rate / 60))
   let sent = 0
   const begin = now()
-  while (sent < most && pauseUntil === 0 && clock() < end && !stopped.aborted) {
+  while (sent < most && pauseUntil === 0 && !reason && clock() < end && !stopped.aborted) {
     const wanted = Math.min(most - sent, health.isProven ? maxConcurrent : 1)
     const due = await nextDeliveries(deps, destination, wanted)
     if (due.length === 0) break
@@ -90,9 +91,12 @@ async function sendSome(
     if (results.length === 0) continue
     health = healthAfter(health, results, now())
     pauseUntil = pauseUntilOf(health, results, now())
-    if (results.some(({ kind }) => kind === 'gone'))
-      return { health, wakeAfter: pauseUntil, reason: 'the sink answered with the status 410' }
+    if (results.some(({ kind }) => kind === 'gone')) reason = 'the sink answered with the status 410'
   }
+  // A turn without results leaves the health as it is. `failingSince` may then be the time of a delivery that ended long
+  // ago, and the sink may work.
+  if (health !== destination.queue && hasFailedTooLong(health, now()))
+    reason ??= 'no delivery has succeeded for five days'
   const restUntil = rate === null ? 0 : begin + Math.ceil((sent * minuteMs) / rate)
-  return { health, wakeAfter: Math.max(pauseUntil, restUntil) }
+  return { health, wakeAfter: Math.max(pauseUntil, restUntil), reason }
 }

@@ -7,15 +7,15 @@ import type { WriteAccess } from '../../../store/write-access.ts'
 import { lockResource, nextUpdateTime, replaceResource } from '../../stored-resource.ts'
 import { subscriptions } from './table.ts'
 
-/** Stops a subscription until somebody activates it again. */
+/** Stops a subscription until somebody activates it again. Returns false, and changes nothing, if it is not active. */
 export function* disableSubscription(
   access: WriteAccess,
   uid: string,
   reason: string,
   now: number,
-): Work<void> {
+): Work<boolean> {
   const stored = yield* lockResource(subscriptions, uid)
-  if (stored?.resource.state !== SubscriptionState.ACTIVE) return
+  if (stored?.resource.state !== SubscriptionState.ACTIVE) return false
   const { resource } = stored
   const updateTime = nextUpdateTime(now, stored.updateTime)
   resource.state = SubscriptionState.DISABLED
@@ -23,6 +23,7 @@ export function* disableSubscription(
   resource.updateTime = timestampFromMs(updateTime)
   yield* stopQueue(uid)
   yield* replaceResource(access, subscriptions, resource, { uid, updateTime })
+  return true
 }
 
 /**
