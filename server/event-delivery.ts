@@ -8,7 +8,6 @@ import type { Core } from './core.ts'
 import { openText } from './crypto/secret.ts'
 import type { Deliverer } from './delivery/deliverer.ts'
 import { openDeliverer } from './delivery/deliverer.ts'
-import type { Judgement } from './delivery/judge.ts'
 import { isOwnAddress } from './delivery/own-address.ts'
 import { openSend } from './delivery/send.ts'
 import type { SealSignal } from './events/seal-signal.ts'
@@ -20,6 +19,7 @@ import type { ScalarMetric } from './rpc/metrics.ts'
 import { webhookSecretPurpose, webhookSecretSealer } from './settings.ts'
 import { claimTask } from './store/claim-task.ts'
 import type { Store } from './store/db.ts'
+import type { Outcome } from './store/delivery/deliveries.ts'
 import { countPending, deleteFinished } from './store/delivery/deliveries.ts'
 import { countWaiting } from './store/delivery/queues.ts'
 import { countRecorded, countUnsealed } from './store/events/seal.ts'
@@ -61,7 +61,7 @@ export function startDelivery(options: DeliveryOptions): Deliverer {
     recordHandshake: (uid, isAllowed) => recordHandshake(asUpkeep(deliveryAccess), uid, isAllowed),
     disable: (uid, reason) => disableSubscription(deliveryAccess, uid, reason, now()),
     onDisabled: (subscription, reason) => log.info({ subscription, reason }, 'a subscription was disabled'),
-    onAttempt: (judgement) => count(counts, judgement),
+    onAttempt: (outcome) => count(counts, outcome),
     onError: (err) => log.warn({ err }, 'events could not be delivered; the server tries again'),
   })
   void wakeAfterSealing(core.sealSignal, deliverer)
@@ -101,9 +101,9 @@ async function wakeAfterSealing(sealSignal: SealSignal, { wake }: Deliverer): Pr
 
 const maxWaitMs = 60_000
 
-function count(counts: DeliveryCounts, { outcome }: Judgement): void {
-  countDelivery(counts, outcome.kind === 'delivered' ? 'delivered' : 'failedAttempts')
-  if (outcome.kind === 'failed') countDelivery(counts, 'deadLetters')
+function count(counts: DeliveryCounts, { kind }: Outcome): void {
+  countDelivery(counts, kind === 'delivered' ? 'delivered' : 'failedAttempts')
+  if (kind === 'failed') countDelivery(counts, 'deadLetters')
 }
 
 const upkeepIntervalMs = 60_000
@@ -145,7 +145,7 @@ export function deliveryMetrics(counts: DeliveryCounts): ScalarMetric[] {
     metric(
       'event_dead_letters_total',
       'counter',
-      'Events that were not accepted within 72 hours',
+      'Events that were not accepted within 72 hours, or could not be sent any more',
       deadLetters,
     ),
     metric(

@@ -410,6 +410,29 @@ onEachStore('the delivery of an event', (engine) => {
     await moveTo(Date.now())
   })
 
+  test('is counted as failed if the event is no longer stored', async () => {
+    const failedCount = async () => {
+      const metrics = await (await fetch(`${platform.url}/metrics`)).text()
+      return Number(/^stemma_event_dead_letters_total (\d+)$/m.exec(metrics)?.[1])
+    }
+    const sink = await addSink(answerWith(503))
+    await platform.app.deliverEvents() // seals the creation of the organization
+    const { uid } = await subscribe(sink.url, { eventTypes: ['dev.stemma.api.iam.group.'] })
+    await addGroup(owner.organization, 'forgotten')
+    await platform.app.deliverEvents()
+    const before = await failedCount()
+    await platform.store.write(function* () {
+      yield sql`delete from events where root = ${owner.organization}`
+    })
+    await moveTo(now() + 6000)
+    await platform.app.deliverEvents()
+    const { deliveries } = await call(listDeliveries, { subscription: uid })
+    const [{ state }] = deliveries as unknown as [Delivery]
+    assert.deepEqual([state, await failedCount()], ['DELIVERY_STATE_FAILED', before + 1])
+    assert.equal(sink.events.length, 1)
+    await moveTo(Date.now())
+  })
+
   test('is sent again if that was requested while an attempt was under way', async () => {
     const sink = await addSink()
     const { uid } = await subscribe(sink.url)

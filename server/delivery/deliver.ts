@@ -5,7 +5,7 @@ import type { CloudEvent } from '../cloud-events/cloud-event.ts'
 import type { ToCloudEvent } from '../cloud-events/to-cloud-event.ts'
 import type { RandomBytes } from '../crypto/random.ts'
 import type { Store } from '../store/db.ts'
-import type { StoredAttempt, StoredDelivery } from '../store/delivery/deliveries.ts'
+import type { Outcome, StoredAttempt, StoredDelivery } from '../store/delivery/deliveries.ts'
 import { recordAttempt } from '../store/delivery/deliveries.ts'
 import type { LeasedQueue } from '../store/delivery/queues.ts'
 import { readSealedEvent } from '../store/events/read-sealed.ts'
@@ -22,7 +22,8 @@ export type DeliverDependencies = RequestDependencies & {
   random: RandomBytes
   /** Decrypts the secret of a subscription. */
   openSecret(sealed: string): string
-  onAttempt(judgement: Judgement): void
+  /** Called after an attempt was recorded, also if the event could not be sent any more. */
+  onAttempt(outcome: Outcome): void
   /** Aborted when the server stops. */
   stopped: AbortSignal
 }
@@ -40,7 +41,7 @@ export async function deliver(
   const time = now()
   const event = await eventOf(deps, queue.root, delivery)
   if (!event) {
-    await fail(store, delivery, token, time)
+    await fail(deps, delivery, token, time)
     return undefined
   }
   const request = await requestOf(deps, event, {
@@ -58,7 +59,7 @@ export async function deliver(
     ...{ time, latencyMs: Math.round(latencyMs), status, response, error, headers },
   }
   await store.write(() => recordAttempt(delivery, token, attempt, judgement.outcome, now()))
-  deps.onAttempt(judgement)
+  deps.onAttempt(judgement.outcome)
   return judgement
 }
 
@@ -72,10 +73,17 @@ async function eventOf(
   return event && toCloudEvent(event)
 }
 
-async function fail(store: Store, delivery: StoredDelivery, token: string, time: number): Promise<void> {
+async function fail(
+  { store, onAttempt }: DeliverDependencies,
+  delivery: StoredDelivery,
+  token: string,
+  time: number,
+): Promise<void> {
   const error = 'the event is no longer stored, or cannot be converted'
   const attempt = { time, latencyMs: 0, status: 0, response: '', error }
-  await store.write(() => recordAttempt(delivery, token, attempt, { kind: 'failed' }, time))
+  const outcome: Outcome = { kind: 'failed' }
+  await store.write(() => recordAttempt(delivery, token, attempt, outcome, time))
+  onAttempt(outcome)
 }
 
 /** The newest first. */
