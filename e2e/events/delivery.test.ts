@@ -20,6 +20,7 @@ import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify, SignJW
 import { Webhook } from 'standardwebhooks'
 import { logTo } from '../../server/log.ts'
 import { subscriptions } from '../../server/resources/events/subscriptions/table.ts'
+import { insertDeliveries, maxPendingDeliveries } from '../../server/store/delivery/deliveries.ts'
 import { sql } from '../../server/store/sql.ts'
 import { insertRows } from '../../server/store/table.ts'
 import type { Work } from '../../server/store/work.ts'
@@ -494,6 +495,33 @@ onEachStore('the delivery of an event', (engine) => {
     assert.deepEqual(subjectsOf(sink), groups)
   })
 
+  test('waits in the log while 1000 events wait for another attempt, without turns that send nothing', async () => {
+    const sink = await addSink()
+    await platform.app.deliverEvents() // seals the creation of the organization
+    const { uid } = await subscribe(sink.url, { eventTypes: ['dev.stemma.api.iam.group.'] })
+    await platform.app.deliverEvents()
+    const subject = await addGroup(owner.organization, 'waiting')
+    const waiting = Array.from({ length: maxPendingDeliveries }, (_, at) => ({
+      ...{ uid: `${uid}/${at.toString(16).padStart(16, '0')}`, subscription: uid, sequence: 1 },
+      ...{ eventId: 'x', eventType: 'x', subject: 'x', testEvent: JSON.stringify(exampleEvent) },
+    }))
+    const later = now() + hourMs
+    await platform.store.write(function* () {
+      yield* insertDeliveries(waiting, now())
+      yield sql`update deliveries set next_time = ${later} where subscription = ${uid}`
+    })
+    await platform.app.deliverEvents()
+    assert.equal(sink.events.length, 0)
+    const [queue] = await platform.store.query(
+      sql`select due_time from delivery_queues where subscription = ${uid}`,
+    )
+    assert.deepEqual(queue, [later])
+    await call(redeliverEvent, { uid: waiting[0]?.uid ?? '' })
+    await platform.app.deliverEvents()
+    assert.deepEqual(subjectsOf(sink), ['example', subject])
+    await call(deleteSubscription, { uid })
+  })
+
   test('is paused for only a few seconds if several requests that a sink gets at the same time fail', async () => {
     const sink = await addSink()
     await platform.app.deliverEvents() // seals the creation of the organization
@@ -864,6 +892,13 @@ onEachStore('the delivery of an event', (engine) => {
 
 const subjectsOf = ({ events }: Sink) => events.map(({ headers }) => headers['ce-subject'])
 const idsOf = ({ events }: Sink) => events.map(({ headers }) => headers['ce-id'])
+
+/** The content of a test event. */
+const exampleEvent = {
+  attributes: { specversion: '1.0', id: 'x', source: 'http://localhost', type: 'x', subject: 'example' },
+  contentType: 'application/json',
+  data: '{}',
+}
 
 /** Subscriptions whose queues are due. */
 function* addDeadSinks(parent: string, sink: string, count: number, now: number): Work<void> {

@@ -3,6 +3,7 @@ import type { Sql } from '../sql.ts'
 import { among, raw, sql } from '../sql.ts'
 import type { Work } from '../work.ts'
 import { first } from '../work.ts'
+import { hasManyPending } from './deliveries.ts'
 
 export type NewQueue = { subscription: string; parent: string; root: string; isActive: boolean }
 
@@ -63,7 +64,8 @@ export function* resetSink(subscription: string, now: number): Work<void> {
 
 /** Makes a queue due now, so that a new delivery does not wait for the end of a pause. */
 export function* makeQueueDue(subscription: string, now: number): Work<void> {
-  yield sql`update delivery_queues set due_time = ${now} where subscription = ${subscription} and is_active = 1`
+  yield sql`update delivery_queues set due_time = ${now}, wake_after = ${now}
+    where subscription = ${subscription} and is_active = 1`
 }
 
 const maxWokenQueues = 1000
@@ -227,7 +229,8 @@ export type Health = { isProven: boolean; failures: number; failingSince: number
 
 /**
  * Ends the work on a queue. It is due again when its next delivery is due or when there is a new
- * event, but not before `wakeAfter`. Returns false, and changes nothing, if the lease was lost.
+ * event, but not before `wakeAfter`. A queue that can take no events, because too many deliveries
+ * wait, is due when the first of them is. Returns false, and changes nothing, if the lease was lost.
  */
 export function* releaseQueue(
   subscription: string,
@@ -239,27 +242,25 @@ export function* releaseQueue(
     where subscription = ${subscription} and lease = ${token} /*pg for update */`)
   if (!row) return false
   const [isActive, position, replayPosition, root] = row as [number, number, number | null, string]
-  const due = isActive === 1 ? yield* dueTimeOf(subscription, { position, replayPosition, root, now }) : null
+  const head = yield* first(sql`select sequence from event_chains where root = ${root}`)
+  const isBehind = replayPosition !== null || ((head?.[0] as number | undefined) ?? 0) > position
+  const isFull = isBehind && (yield* hasManyPending(subscription))
+  const due = isBehind && !isFull ? now : yield* firstNextTime(subscription)
+  const dueTime = due === null ? null : Math.max(due, wakeAfter)
   yield sql`update delivery_queues set lease = null, lease_until = 0, is_proven = ${isProven ? 1 : 0},
     failures = ${failures}, failing_since = ${failingSince},
-    due_time = ${due === null ? null : Math.max(due, wakeAfter)}, wake_after = ${wakeAfter}
+    due_time = ${isActive === 1 ? dueTime : null}, wake_after = ${(isFull && dueTime) || wakeAfter}
     where subscription = ${subscription}`
   return true
 }
 
-type Positions = { position: number; replayPosition: number | null; root: string; now: number }
-
-function* dueTimeOf(
-  subscription: string,
-  { position, replayPosition, root, now }: Positions,
-): Work<number | null> {
-  const head = yield* first(sql`select sequence from event_chains where root = ${root}`)
-  if (replayPosition !== null || ((head?.[0] as number | undefined) ?? 0) > position) return now
-  const next = yield* first(
+/** When the next delivery of a subscription is due; null if none is pending. */
+function* firstNextTime(subscription: string): Work<number | null> {
+  const row = yield* first(
     sql`select next_time from deliveries where subscription = ${subscription} and next_time is not null
       order by next_time limit 1`,
   )
-  return (next?.[0] as number | undefined) ?? null
+  return (row?.[0] as number | undefined) ?? null
 }
 
 /**
