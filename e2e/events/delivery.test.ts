@@ -522,6 +522,21 @@ onEachStore('the delivery of an event', (engine) => {
     await call(deleteSubscription, { uid })
   })
 
+  test('is paused for only a few seconds at first if the sink refuses ten events in a row', async () => {
+    const sink = await addSink(answerWith(400))
+    await platform.app.deliverEvents() // seals the creation of the organization
+    await subscribe(sink.url, { eventTypes: ['dev.stemma.api.iam.group.'] })
+    for (let at = 0; at < 12; at++) await addGroup(owner.organization, `group-${at}`)
+    await platform.app.deliverEvents()
+    assert.equal(sink.events.length, 10)
+    for (const [at, seconds] of [6, 21, 81, 301, 301].entries()) {
+      await moveTo(now() + seconds * 1000)
+      await platform.app.deliverEvents()
+      assert.equal(sink.events.length, 11 + at, `after another ${seconds} seconds`)
+    }
+    await moveTo(Date.now())
+  })
+
   test('is paused for only a few seconds if several requests that a sink gets at the same time fail', async () => {
     const sink = await addSink()
     await platform.app.deliverEvents() // seals the creation of the organization

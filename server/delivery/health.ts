@@ -10,17 +10,21 @@ type Result = Pick<Judgement, 'kind' | 'waitMs'>
 
 /** The health after requests that were sent at the same time. If one of them succeeded, the sink works. */
 export function healthAfter(
-  { isProven, failures, failingSince }: Health,
+  { isProven, failures, refusals, failingSince }: Health,
   results: readonly Result[],
   now: number,
 ): Health {
   if (results.some(({ kind }) => kind === 'delivered'))
-    return { isProven: true, failures: 0, failingSince: null }
-  const areRefusals = results.every(({ kind }) => kind === 'refused')
-  // A sink that does not work has failed once, however many requests it got at the same time.
-  const failed = failures + (areRefusals ? results.length : 1)
-  const isWorking = areRefusals && failed < maxRefusals
-  return { isProven: isProven && isWorking, failures: failed, failingSince: failingSince ?? now }
+    return { isProven: true, failures: 0, refusals: 0, failingSince: null }
+  const refused = results.filter(({ kind }) => kind === 'refused').length
+  const isWorking = refused === results.length && refusals + refused < maxRefusals
+  return {
+    isProven: isProven && isWorking,
+    // A sink that does not work has failed once, however many requests it got at the same time.
+    failures: failures + (isWorking ? 0 : 1),
+    refusals: refusals + refused,
+    failingSince: failingSince ?? now,
+  }
 }
 
 /**
@@ -28,9 +32,13 @@ export function healthAfter(
  * with its failures. If the sink asks for a wait, that wait applies instead, but a failing sink is
  * paused at least as long as after its first failure.
  */
-export function pauseUntilOf({ failures }: Health, results: readonly Result[], now: number): number {
+export function pauseUntilOf(
+  { failures, refusals }: Health,
+  results: readonly Result[],
+  now: number,
+): number {
   const waitMs = Math.max(0, ...results.map((result) => result.waitMs))
-  const isFailing = failures > 0 && (failures >= maxRefusals || results.some(isUnreachable))
+  const isFailing = failures > 0 && (refusals >= maxRefusals || results.some(isUnreachable))
   const pauseMs = Math.max(waitMs, isFailing ? pauseAfter(waitMs > 0 ? 1 : failures) : 0)
   return pauseMs > 0 ? now + pauseMs : 0
 }

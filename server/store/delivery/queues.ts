@@ -27,7 +27,7 @@ export function* restartQueue(subscription: string, now: number, oldest: number)
   if (!row) return
   const [root, position] = row as [string, number]
   const expired = yield* lastSequenceBefore(root, oldest)
-  yield sql`update delivery_queues set is_active = 1, due_time = ${now}, wake_after = 0, failures = 0, failing_since = null,
+  yield sql`update delivery_queues set is_active = 1, due_time = ${now}, wake_after = 0, failures = 0, refusals = 0, failing_since = null,
     position = ${Math.max(position, expired)} where subscription = ${subscription}`
 }
 
@@ -57,8 +57,8 @@ function* lastSequenceBefore(root: string, time: number): Work<number> {
  * that the results of the old sink are not stored for the new one.
  */
 export function* resetSink(subscription: string, now: number): Work<void> {
-  yield sql`update delivery_queues set is_proven = 0, failures = 0, failing_since = null, wake_after = 0, wants_handshake = 1,
-    lease = null, lease_until = 0,
+  yield sql`update delivery_queues set is_proven = 0, failures = 0, refusals = 0, failing_since = null, wake_after = 0,
+    wants_handshake = 1, lease = null, lease_until = 0,
     due_time = case when is_active = 1 then cast(${now} as bigint) end where subscription = ${subscription}`
 }
 
@@ -195,6 +195,7 @@ export type LeasedQueue = {
   parent: string
   isProven: boolean
   failures: number
+  refusals: number
   failingSince: number | null
   wantsHandshake: boolean
   /** How many requests in a minute the sink allows; null if it set no limit. */
@@ -209,23 +210,25 @@ export type LeasedQueue = {
 
 /** Undefined if the lease was lost, or the subscription was deleted or is not active. */
 export function* readLeasedQueue(subscription: string, token: string): Work<LeasedQueue | undefined> {
-  const row =
-    yield* first(sql`select q.root, q.parent, q.is_proven, q.failures, q.failing_since, q.wants_handshake,
-      q.allowed_rate, s.proto, s.secret, s.previous_secret, s.previous_secret_until
+  const row = yield* first(sql`select q.root, q.parent, q.is_proven, q.failures, q.refusals, q.failing_since,
+      q.wants_handshake, q.allowed_rate, s.proto, s.secret, s.previous_secret, s.previous_secret_until
     from delivery_queues q join subscriptions s on s.uid = q.subscription
     where q.subscription = ${subscription} and q.lease = ${token} and q.is_active = 1`)
   if (!row) return undefined
-  const [root, parent, isProven, failures, failingSince, wantsHandshake, allowedRate, ...rest] = row
-  const [proto, secret, ...previous] = rest
+  const [root, parent, isProven, failures, refusals, failingSince, wantsHandshake, ...rest] = row
+  const [allowedRate, proto, secret, ...previous] = rest
   const [previousSecret, previousSecretUntil] = previous
   return {
-    ...{ root, parent, failures, failingSince, proto, secret, previousSecret, previousSecretUntil },
+    ...{ root, parent, failures, refusals, failingSince, proto, secret, previousSecret, previousSecretUntil },
     ...{ allowedRate, isProven: isProven === 1, wantsHandshake: wantsHandshake === 1 },
   } as LeasedQueue // the columns have these types
 }
 
-/** `isProven` is set by a successful request and cleared when the sink fails (server/delivery/health.ts). */
-export type Health = { isProven: boolean; failures: number; failingSince: number | null }
+/**
+ * `isProven` is set by a successful request and cleared when the sink fails (server/delivery/health.ts). `failures` is how
+ * often the sink has failed since the last success, and `refusals` how many events it has refused.
+ */
+export type Health = { isProven: boolean; failures: number; refusals: number; failingSince: number | null }
 
 /**
  * Ends the work on a queue. It is due again when its next delivery is due or when there is a new
@@ -235,7 +238,7 @@ export type Health = { isProven: boolean; failures: number; failingSince: number
 export function* releaseQueue(
   subscription: string,
   token: string,
-  { isProven, failures, failingSince, wakeAfter }: Health & { wakeAfter: number },
+  { isProven, failures, refusals, failingSince, wakeAfter }: Health & { wakeAfter: number },
   now: number,
 ): Work<boolean> {
   const row = yield* first(sql`select is_active, position, replay_position, root from delivery_queues
@@ -248,7 +251,7 @@ export function* releaseQueue(
   const due = isBehind && !isFull ? now : yield* firstNextTime(subscription)
   const dueTime = due === null ? null : Math.max(due, wakeAfter)
   yield sql`update delivery_queues set lease = null, lease_until = 0, is_proven = ${isProven ? 1 : 0},
-    failures = ${failures}, failing_since = ${failingSince},
+    failures = ${failures}, refusals = ${refusals}, failing_since = ${failingSince},
     due_time = ${isActive === 1 ? dueTime : null}, wake_after = ${(isFull && dueTime) || wakeAfter}
     where subscription = ${subscription}`
   return true
