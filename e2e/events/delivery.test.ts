@@ -350,6 +350,54 @@ onEachStore('the delivery of an event', (engine) => {
     await call(deleteSubscription, { uid })
   })
 
+  test('waits for the rate that the sink allows, even if somebody asks for it', async () => {
+    const sink = await addSink()
+    sink.allowedRate = '1'
+    await platform.app.deliverEvents() // seals the creation of the organization
+    const { uid } = await subscribe(sink.url)
+    const start = now()
+    const delivery = await sendTest(uid)
+    await platform.app.deliverEvents()
+    assert.equal(sink.events.length, 1)
+    const requests = [
+      () => sendTest(uid),
+      () => call(redeliverEvent, { uid: delivery }),
+      () => call(replaySubscription, { uid, since: new Date(now() - 1000).toISOString() }),
+    ]
+    for (const request of requests) {
+      await request()
+      await platform.app.deliverEvents()
+      assert.equal(sink.events.length, 1)
+    }
+    for (const count of [2, 3]) {
+      await moveTo(start + (count - 1) * 62_000)
+      await platform.app.deliverEvents()
+      assert.equal(sink.events.length, count)
+    }
+    await moveTo(Date.now())
+  })
+
+  test('waits as long as Retry-After says, even if somebody asks for it', async () => {
+    const sink = await addSink(answerWith(429, { 'retry-after': '3600' }))
+    const { uid } = await subscribe(sink.url)
+    const delivery = await sendTest(uid)
+    await platform.app.deliverEvents()
+    sink.answer = answerWith(204)
+    await sendTest(uid)
+    await call(redeliverEvent, { uid: delivery })
+    await platform.app.deliverEvents()
+    for (const state of ['SUBSCRIPTION_STATE_PAUSED', 'SUBSCRIPTION_STATE_ACTIVE'])
+      await call(updateSubscription, { subscription: { uid, state }, updateMask: 'state' })
+    await platform.app.deliverEvents()
+    assert.equal(sink.events.length, 1)
+    const { nextAttemptTime = '' } = await read(delivery)
+    assert.ok(Date.parse(nextAttemptTime) > now() + hourMs / 2, nextAttemptTime)
+    await moveTo(Date.parse(nextAttemptTime))
+    await platform.app.deliverEvents()
+    assert.equal(sink.events.length, 3)
+    await moveTo(Date.now())
+  })
+
   test('is listed in pages, in both orders, with the exact total', async () => {
     const sink = await addSink()
     const { uid } = await subscribe(sink.url)

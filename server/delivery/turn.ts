@@ -3,7 +3,7 @@
 // deliveries.
 import { fromBinary } from '@bufbuild/protobuf'
 import { SubscriptionSchema } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
-import type { Health } from '../store/delivery/queues.ts'
+import type { Health, Pause } from '../store/delivery/queues.ts'
 import { endHandshake, readLeasedQueue, releaseQueue } from '../store/delivery/queues.ts'
 import type { Work } from '../store/work.ts'
 import type { DeliverDependencies, Destination } from './deliver.ts'
@@ -38,9 +38,9 @@ export async function takeTurn(deps: TurnDependencies, { subscription: uid, toke
   if (!queue) return
   const destination = { subscription: fromBinary(SubscriptionSchema, queue.proto), queue, token }
   const rate = queue.wantsHandshake ? await performHandshake(deps, destination) : queue.allowedRate
-  const { health, wakeAfter, reason } = await sendSome(deps, destination, rate)
+  const { health, pause, reason } = await sendSome(deps, destination, rate)
   const isDisabled = await deps.store.write(function* () {
-    const isReleased = yield* releaseQueue(uid, token, { ...health, wakeAfter }, deps.now())
+    const isReleased = yield* releaseQueue(uid, token, { ...health, ...pause }, deps.now())
     return isReleased && reason !== undefined && (yield* deps.disable(uid, reason))
   })
   if (isDisabled && reason !== undefined) deps.onDisabled(uid, reason)
@@ -59,8 +59,8 @@ async function performHandshake(
   return rate
 }
 
-/** The sink gets no request before `wakeAfter`. `reason` is why the subscription is to be disabled. */
-type Result = { health: Health; wakeAfter: number; reason: string | undefined }
+/** `reason` is why the subscription is to be disabled. */
+type Result = { health: Health; pause: Pause; reason: string | undefined }
 
 const minuteMs = 60_000
 
@@ -77,6 +77,7 @@ async function sendSome(
   const end = clock() + turnMs
   let health: Health = destination.queue
   let pauseUntil = 0
+  let restUntil = 0
   let reason: string | undefined
   const most = rate === null ? maxPerTurn : Math.min(maxPerTurn, Math.ceil(rate / 60))
   let sent = 0
@@ -91,12 +92,13 @@ async function sendSome(
     if (results.length === 0) continue
     health = healthAfter(health, results, now())
     pauseUntil = pauseUntilOf(health, results, now())
+    if (results.some(({ waitMs }) => waitMs > 0)) restUntil = pauseUntil
     if (results.some(({ kind }) => kind === 'gone')) reason = 'the sink answered with the status 410'
   }
   // A turn without results leaves the health as it is. `failingSince` may then be the time of a delivery that ended long
   // ago, and the sink may work.
   if (health !== destination.queue && hasFailedTooLong(health, now()))
     reason ??= 'no delivery has succeeded for five days'
-  const restUntil = rate === null ? 0 : begin + Math.ceil((sent * minuteMs) / rate)
-  return { health, wakeAfter: Math.max(pauseUntil, restUntil), reason }
+  if (rate !== null) restUntil = Math.max(restUntil, begin + Math.ceil((sent * minuteMs) / rate))
+  return { health, pause: { wakeAfter: Math.max(pauseUntil, restUntil), restUntil }, reason }
 }

@@ -19,7 +19,10 @@ export function* stopQueue(subscription: string): Work<void> {
   yield sql`update delivery_queues set is_active = 0, due_time = null where subscription = ${subscription}`
 }
 
-/** Starts a queue again. Events before `oldest` are left out. Earlier failures of the sink no longer count. */
+/**
+ * Starts a queue again. Events before `oldest` are left out. Earlier failures of the sink no longer
+ * count, but the sink still gets no request before the time that it has asked for.
+ */
 export function* restartQueue(subscription: string, now: number, oldest: number): Work<void> {
   const row = yield* first(
     sql`select root, position from delivery_queues where subscription = ${subscription} /*pg for update */`,
@@ -27,7 +30,7 @@ export function* restartQueue(subscription: string, now: number, oldest: number)
   if (!row) return
   const [root, position] = row as [string, number]
   const expired = yield* lastSequenceBefore(root, oldest)
-  yield sql`update delivery_queues set is_active = 1, due_time = ${now}, wake_after = 0, failures = 0, refusals = 0, failing_since = null,
+  yield sql`update delivery_queues set is_active = 1, ${makeDueOnRequest(now)}, failures = 0, refusals = 0, failing_since = null,
     position = ${Math.max(position, expired)} where subscription = ${subscription}`
 }
 
@@ -58,13 +61,16 @@ function* lastSequenceBefore(root: string, time: number): Work<number> {
  */
 export function* resetSink(subscription: string, now: number): Work<void> {
   yield sql`update delivery_queues set is_proven = 0, failures = 0, refusals = 0, failing_since = null, wake_after = 0,
-    wants_handshake = 1, lease = null, lease_until = 0,
+    rest_until = 0, wants_handshake = 1, lease = null, lease_until = 0,
     due_time = case when is_active = 1 then cast(${now} as bigint) end where subscription = ${subscription}`
 }
 
-/** Makes a queue due now, so that a new delivery does not wait for the end of a pause. */
+/**
+ * Makes a queue due because somebody asked for a delivery. It does not wait for the end of the pause of a failing sink,
+ * which may work again, but for the time that the sink has asked for.
+ */
 export function* makeQueueDue(subscription: string, now: number): Work<void> {
-  yield sql`update delivery_queues set due_time = ${now}, wake_after = ${now}
+  yield sql`update delivery_queues set ${makeDueOnRequest(now)}
     where subscription = ${subscription} and is_active = 1`
 }
 
@@ -80,11 +86,14 @@ const isIdle = raw('is_active = 1 and (due_time is null or due_time > wake_after
 const isNotDue = (now: number): Sql => sql`(due_time is null or due_time > ${now})`
 
 /** Sets `wake_after` to the same time, so that the queue is no longer idle. */
-const makeDue = (now: number): Sql => sql`due_time = ${later(now)}, wake_after = ${later(now)}`
+const makeDue = (now: number): Sql => makeDueAt(laterOf(raw('wake_after'), now))
 
-/** The time, or `wake_after` if that is later. */
-const later = (now: number): Sql =>
-  sql`case when wake_after > ${now} then wake_after else cast(${now} as bigint) end`
+const makeDueOnRequest = (now: number): Sql => makeDueAt(laterOf(raw('rest_until'), now))
+
+const makeDueAt = (time: Sql): Sql => sql`due_time = ${time}, wake_after = ${time}`
+
+const laterOf = (column: Sql, now: number): Sql =>
+  sql`case when ${column} > ${now} then ${column} else cast(${now} as bigint) end`
 
 /**
  * Makes idle queues of subscriptions in these groups due, because events of the groups were sealed. Bounded, so that a
@@ -230,15 +239,18 @@ export function* readLeasedQueue(subscription: string, token: string): Work<Leas
  */
 export type Health = { isProven: boolean; failures: number; refusals: number; failingSince: number | null }
 
+export type Pause = { wakeAfter: number; restUntil: number }
+
 /**
  * Ends the work on a queue. It is due again when its next delivery is due or when there is a new
  * event, but not before `wakeAfter`. A queue that can take no events, because too many deliveries
- * wait, is due when the first of them is. Returns false, and changes nothing, if the lease was lost.
+ * wait, is due when the first of them is. `restUntil` is the part of the pause that the sink has
+ * asked for. Returns false, and changes nothing, if the lease was lost.
  */
 export function* releaseQueue(
   subscription: string,
   token: string,
-  { isProven, failures, refusals, failingSince, wakeAfter }: Health & { wakeAfter: number },
+  { isProven, failures, refusals, failingSince, wakeAfter, restUntil }: Health & Pause,
   now: number,
 ): Work<boolean> {
   const row = yield* first(sql`select is_active, position, replay_position, root from delivery_queues
@@ -252,7 +264,8 @@ export function* releaseQueue(
   const dueTime = due === null ? null : Math.max(due, wakeAfter)
   yield sql`update delivery_queues set lease = null, lease_until = 0, is_proven = ${isProven ? 1 : 0},
     failures = ${failures}, refusals = ${refusals}, failing_since = ${failingSince},
-    due_time = ${isActive === 1 ? dueTime : null}, wake_after = ${(isFull && dueTime) || wakeAfter}
+    due_time = ${isActive === 1 ? dueTime : null}, wake_after = ${(isFull && dueTime) || wakeAfter},
+    rest_until = ${restUntil}
     where subscription = ${subscription}`
   return true
 }
@@ -288,8 +301,9 @@ export function* beginReplay(subscription: string, since: number, now: number): 
   const [root, position] = row as [string, number]
   const start = yield* lastSequenceBefore(root, since)
   if (start >= position) return
-  yield sql`update delivery_queues set replay_position = ${start}, replay_end = ${position},
-    due_time = case when is_active = 1 then cast(${now} as bigint) end where subscription = ${subscription}`
+  yield sql`update delivery_queues set replay_position = ${start}, replay_end = ${position}
+    where subscription = ${subscription}`
+  yield* makeQueueDue(subscription, now)
 }
 
 /** How many events of the log are after the positions of active queues, summed over the queues. */
