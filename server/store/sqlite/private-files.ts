@@ -1,5 +1,14 @@
 // The files of the embedded store contain everything that the API protects, so only their owner may read them.
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  statSync,
+} from 'node:fs'
 import { join, resolve } from 'node:path'
 
 /**
@@ -42,7 +51,16 @@ function restrict(path: string, mode: number): string[] {
   ]
 }
 
-/** Creates the database file. SQLite gives its other files, such as the write-ahead log, the same mode. */
+/**
+ * Creates the database file if it does not exist. SQLite gives its other files, such as the write-ahead log, the same
+ * mode. An existing file is not opened: the process may have it open already, and `close` would release the locks of
+ * SQLite on it (POSIX, fcntl). Then another program could delete the write-ahead log while it is used.
+ */
 export function createPrivateFile(file: string): void {
-  closeSync(openSync(file, 'a', 0o600))
+  try {
+    closeSync(openSync(file, 'wx', 0o600))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    accessSync(file, constants.R_OK | constants.W_OK)
+  }
 }

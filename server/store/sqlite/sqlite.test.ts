@@ -4,12 +4,14 @@ import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import { after, before, test } from 'node:test'
+import { Worker } from 'node:worker_threads'
 import { systemClock } from '../clock.ts'
 import type { Store } from '../db.ts'
 import { loadMigrations } from '../migrations.ts'
@@ -138,6 +140,32 @@ test('processes that start together on a new file all open it, and one of them m
     }),
   )
   assert.deepEqual(outputs.sort(), [0, 0, 0, loadMigrations().length])
+})
+
+const locksFile = '/proc/locks'
+const skipWithoutLocks = !existsSync(locksFile) && `this system has no ${locksFile}`
+
+test('opening the store again in the same process keeps its lock', { skip: skipWithoutLocks }, async () => {
+  const locked = join(folder, 'locked.db')
+  const first = openSqlite(locked)
+  await first.write(() => all(raw('create table kept (key text primary key)')))
+  const { ino } = await stat(locked)
+  const isLocked = async () => (await readFile(locksFile, 'utf8')).includes(`:${ino} `)
+  assert.ok(await isLocked())
+
+  const second = openSqlite(locked)
+  assert.ok(await isLocked(), 'after the store was opened in the same thread')
+  await second.close()
+  assert.ok(await isLocked(), 'after the second store was closed')
+
+  const program = new URL('./sqlite.ts', import.meta.url).href
+  const script = `import('${program}').then(({ openSqlite }) => openSqlite(${JSON.stringify(locked)}).close())`
+  await once(new Worker(script, { eval: true }), 'exit')
+  assert.ok(await isLocked(), 'after the store was opened and closed in another thread')
+
+  const portions = await Array.fromAsync(first.snapshot())
+  assert.ok(portions.length > 0 && (await isLocked()), 'after a snapshot')
+  await first.close()
 })
 
 test('when the disk is full, the writes of a commit fail and none of them is stored', async () => {
