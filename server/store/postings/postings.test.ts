@@ -215,4 +215,19 @@ onEach(['SQLite', 'PostgreSQL'], 'a search index', (testStore) => {
     await change([added, kept], [kept])
     assert.deepEqual(await rowsOf(added), [])
   })
+
+  test('changes more terms of a document than a statement can have values', async () => {
+    const [kept, segment] = [newTerm(), newSegment()]
+    const terms = range(33_000).map(newTerm)
+    await add(segment, [8], [kept, ...terms.slice(0, 1000)])
+    await store.write(() => changePostings(index, segment, 9, new Set(), new Set([kept, ...terms])))
+    assert.deepEqual(await find([kept]), [8, 9])
+    assert.deepEqual(await rowsOf(terms[999] ?? 0), [[segment, 2]])
+    assert.deepEqual(await rowsOf(terms[32_999] ?? 0), [[segment, 1]])
+    const removed = new Set(terms.slice(0, 1100))
+    await store.write(() => changePostings(index, segment, 9, removed, new Set()))
+    assert.deepEqual(await rowsOf(terms[999] ?? 0), [[segment, 1]])
+    assert.deepEqual(await rowsOf(terms[1099] ?? 0), [])
+    assert.deepEqual(await find([terms[1100] ?? 0]), [9])
+  })
 })

@@ -90,6 +90,11 @@ function appendRows({ table, numbersColumn }: PostingIndex, rows: readonly (read
   )
 }
 
+/**
+ * A document may have tens of thousands of terms. SQLite allows 32,766 values in a statement, PostgreSQL 65,535.
+ */
+const termsPerStatement = 512
+
 /** Changes the terms of a document. `before` and `after` are hashes of all its terms. */
 export function* changePostings(
   index: PostingIndex,
@@ -100,25 +105,38 @@ export function* changePostings(
 ): Work<void> {
   const [removed, added] = [before.difference(after), after.difference(before)]
   const terms = [...removed, ...added].sort((a, b) => a - b)
-  if (terms.length === 0) return
-  // Locks the packs, in the same order in all transactions, so that these do not deadlock.
-  const block = blockOf(segment)
-  const rows = yield* all(sql`select term, segment, ${raw(index.numbersColumn)} from ${raw(index.table)}
-    where term in ${among(terms)} and segment >= ${block} and segment < ${segment + packsPerSegment}
-    and (segment = ${block} or segment >= ${segment}) order by term, segment /*pg for update */`)
-  const packs = Map.groupBy(rows as StoredPack[], ([term]) => term)
   const addedRows: Value[][] = []
-  for (const term of terms) {
-    const packsOfTerm = packs.get(term) ?? []
-    if (added.has(term)) addedRows.push([term, packWithRoom(segment, packsOfTerm), 1, pack([number])])
-    else
-      for (const [, packNumber, bytes] of packsOfTerm)
-        yield* removePosting(index, term, packNumber, unpack(bytes), number)
+  for (const chunk of chunks(terms, termsPerStatement)) {
+    const packs = yield* lockPacks(index, segment, chunk)
+    for (const term of chunk) {
+      const packsOfTerm = packs.get(term) ?? []
+      if (added.has(term)) addedRows.push([term, packWithRoom(segment, packsOfTerm), 1, pack([number])])
+      else
+        for (const [, packNumber, bytes] of packsOfTerm)
+          yield* removePosting(index, term, packNumber, unpack(bytes), number)
+    }
   }
+  // Only after all packs are locked, because an insert may wait for another transaction that inserts the same pack.
   if (addedRows.length > 0) yield appendRows(index, addedRows)
 }
 
 type StoredPack = [term: number, packNumber: number, bytes: Uint8Array]
+
+/**
+ * Reads and locks the packs that may have postings of the segment, by term. `terms` are sorted: all transactions lock in
+ * the same order, so that they do not deadlock.
+ */
+function* lockPacks(
+  index: PostingIndex,
+  segment: number,
+  terms: readonly number[],
+): Work<Map<number, StoredPack[]>> {
+  const block = blockOf(segment)
+  const rows = yield* all(sql`select term, segment, ${raw(index.numbersColumn)} from ${raw(index.table)}
+    where term in ${among(terms)} and segment >= ${block} and segment < ${segment + packsPerSegment}
+    and (segment = ${block} or segment >= ${segment}) order by term, segment /*pg for update */`)
+  return Map.groupBy(rows as StoredPack[], ([term]) => term)
+}
 
 /**
  * The pack of the block, or if it is full the first pack of the segment that is not. A batch of an import has fewer
