@@ -61,6 +61,7 @@ export function runJobs(
       if (!begin()) return []
     }
     outcomes = firstRun ?? runInTime(writer, jobs, now, runInSavepoint) ?? []
+    if (!writer.db.isTransaction) throw transactionEnded(outcomes.at(-1))
     commit(writer)
     return outcomes
   } catch (error) {
@@ -73,15 +74,20 @@ export function runJobs(
 /**
  * Inserts the events of all jobs and commits. The events are sealed at once, which is safe because
  * no other transaction can record events meanwhile. An event takes 22 µs of CPU time. Sealing it in
- * a second transaction would add an update and a sync.
+ * a second transaction would add an update and a sync. There must be a transaction: without one, each
+ * statement of `insertSealed` would be committed by itself.
  */
 function commit(writer: Connection): void {
-  // Without a transaction, each statement of `insertSealed` would be committed by itself.
-  if (!writer.db.isTransaction) throw new Error('an error of a job has ended the transaction')
   const events = writer.deferred.splice(0)
   if (events.length > 0) runWork(writer, insertSealed(events))
   execute(writer, 'commit')
 }
+
+/** Some errors, such as a full disk, end the whole transaction. No job runs after it, so the last outcome has the error. */
+const transactionEnded = (last: Outcome | undefined) =>
+  new Error('an error of a job has ended the transaction', {
+    cause: last && 'error' in last ? last.error : undefined,
+  })
 
 function rollback(writer: Connection): void {
   writer.deferred.length = 0
