@@ -5,18 +5,19 @@ import type { Log } from './log.ts'
 import { maxYoungGenerationSizeMb } from './threads/young-generation.ts'
 import { threadProgram } from './worker-role.ts'
 import type { WorkerData } from './worker-thread.ts'
+import type { SharedState } from './workers/shared-state.ts'
 import { makeSharedState } from './workers/shared-state.ts'
 import type { Supervisor, SupervisorOptions } from './workers/supervisor.ts'
 import { startWorkers } from './workers/supervisor.ts'
 
-export const startServerWithWorkers = (config: Config, log: Log): Promise<Supervisor> =>
-  startWorkers({ ...supervisionOf(config), log })
+export const startServerWithWorkers = (config: Config, log: Log, shared: SharedState): Promise<Supervisor> =>
+  startWorkers({ ...supervisionOf(config, shared), log })
 
 /** How the workers of a server are started. */
 export function supervisionOf(
   config: Config,
+  shared = makeSharedState(),
 ): Pick<SupervisorOptions, 'count' | 'hasWriter' | 'startThread'> {
-  const shared = makeSharedState()
   const program = threadProgram('worker-thread')
   const resourceLimits = { maxYoungGenerationSizeMb: maxYoungGenerationSizeMb.worker }
   return {

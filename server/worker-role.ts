@@ -28,8 +28,7 @@ export type WorkerRole = OtherThreads & {
 export type LaneData = { config: Config; shared: SharedState }
 
 /** The role of a server with one worker: it performs every call, except those for the lane. */
-export function onlyWorker(config: Config): WorkerRole {
-  const shared = makeSharedState()
+export function onlyWorker(config: Config, shared = makeSharedState()): WorkerRole {
   const lane = laneOf(config, shared)
   return {
     ...{ shared, isFirst: true, sharesPort: false },

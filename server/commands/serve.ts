@@ -7,6 +7,8 @@ import type { Log } from '../log.ts'
 import { openLog } from '../log.ts'
 import { hasStoreFile } from '../store/sqlite/store-file.ts'
 import { resetHeapFlags } from '../threads/young-generation.ts'
+import type { SharedState } from '../workers/shared-state.ts'
+import { makeSharedState } from '../workers/shared-state.ts'
 import type { Command } from './command.ts'
 import { exposeGarbageCollector } from './v8-garbage-collector.ts'
 
@@ -18,12 +20,13 @@ export const serve: Command = {
     const { env } = context
     resetHeapFlags()
     const { config } = readConfig(env, args)
-    const log = openLog(config.logLevel)
+    const shared = makeSharedState()
+    const log = openLog(config.logLevel, { outputLock: shared.outputLock })
     if (config.content.driver === 's3') {
       const warning = await (await import('../content-storage.ts')).checkContent(config)
       if (warning !== undefined) config.warnings.push(warning)
     }
-    const app = await start(config, log)
+    const app = await start(config, log, shared)
     setTimeout(() => exposeGarbageCollector()(), collectionDelayMs).unref()
     const stopped = stopSignal(env)
     for (const warning of config.warnings) log.warn(warning)
@@ -44,17 +47,19 @@ export const serve: Command = {
 const collectionDelayMs = 2000
 
 /** Loads the server only now, because other commands start faster without it. */
-async function start(config: Config, log: Log): Promise<Running> {
+async function start(config: Config, log: Log, shared: SharedState): Promise<Running> {
   if (config.workers === 1) {
     // A new store needs an RSA key. It is made in another thread while this one loads the server.
     const isNewStore = !config.databaseUrl && !hasStoreFile(config.dataDir)
     const makeRsaKey = isNewStore ? makeRsaKeyEarly() : undefined
-    return (await import('../app.ts')).startApp(config, log, { makeRsaKey })
+    const { startApp } = await import('../app.ts')
+    const { onlyWorker } = await import('../worker-role.ts')
+    return startApp(config, log, { makeRsaKey }, onlyWorker(config, shared))
   }
   // Workers check the default limits as well, but an error in a worker would be logged as a fault of the server, not
   // reported as a wrong setting.
   if (config.defaultLimits.length > 0) (await import('../settings.ts')).groupLimitsOf(config)
-  return (await import('../start-workers.ts')).startServerWithWorkers(config, log)
+  return (await import('../start-workers.ts')).startServerWithWorkers(config, log, shared)
 }
 
 type Running = Pick<App, 'port' | 'metricsPort' | 'setUpLink' | 'stop'>

@@ -8,7 +8,7 @@ import { makeDeliveryCounts } from './delivery-counts.ts'
 export type SharedState = {
   /** Increased after each write to the embedded store, even if it was rolled back; wraps around. */
   commits: Int32Array<SharedArrayBuffer>
-  /** Held by a worker thread or a lane while it writes to standard output. */
+  /** Held by a thread while it writes log lines to standard output. */
   outputLock: Int32Array<SharedArrayBuffer>
   backgroundCounts: BackgroundCounts
   deliveryCounts: DeliveryCounts
