@@ -192,6 +192,18 @@ describe('text that takes much time or memory to check', () => {
         }
     })
 
+    test('if a pattern is much larger than its text: by repeats, or by ranges whose case is ignored', async () => {
+      const { token, organization: parent } = setUp.platform.owner
+      const repeated = `(${'a'.repeat(239)})${'\\Q\\E{10}'.repeat(3)}`
+      for (const subjectPattern of [repeated, `(?i)[${'B-\u{1e943}'.repeat(60)}]`])
+        for (const door of setUp.doors) {
+          const identity = { name: 'x', claimMatch: { issuer: setUp.issuer.issuer, subjectPattern } }
+          const { error } = await door.call(createIdentity, { parent, identity }, token)
+          assert.equal(error?.code, 3, error?.message)
+          assert.match(error?.message ?? '', /must have at most 700 characters/)
+        }
+    })
+
     test('unless it is a pattern within the limits, which is accepted and then matches subjects', async () => {
       const issuer = setUp.issuer.issuer
       const { uid } = await setUp.createIdentity({ claimMatch: { issuer, subjectPattern: costly } })

@@ -171,6 +171,7 @@ test('ordinary patterns are matched exactly, whatever their number', async () =>
 test('the estimated cost of a match grows with the length of the pattern, its repeats and the length of the text', () => {
   const cost = (pattern: string, subject: string) => trustCost(identityWith(pattern, 0), issuer)(subject)
   assert.ok(cost('a.{0,100}', 'abc') > 10 * cost('a.', 'abc'))
+  assert.ok(cost('(a.)\\Q\\E{10}\\Q\\E{10}', 'abc') > 50 * cost('(a.)', 'abc'))
   assert.ok(cost(costlyPattern, 'a'.repeat(500)) > 5 * cost(costlyPattern, 'a'.repeat(10)))
   const nested = `${'('.repeat(300)}https://a\\.b/${')'.repeat(300)}`
   assert.ok(cost(nested, 'a') > 300_000, 'each level of parentheses is parsed again')

@@ -39,6 +39,8 @@ describe('a token is matched', () => {
 
   test('in a thread if a pattern is long, or if the length of a pattern times that of its text is large', () => {
     assert.equal(countTasks('a{1,400}', { sub: 'a' }), 1)
+    assert.equal(countTasks(`(${'a'.repeat(99)})\\Q\\E{10}\\Q\\E{10}`, { sub: 'a' }), 1)
+    assert.equal(countTasks('(?i)[B-\u{1e943}]', { sub: 'a' }), 1)
     assert.equal(countTasks('.*[0-7].{200}z', { sub: 'a' }), 0)
     assert.equal(countTasks('.*[0-7].{200}z', { sub: 'a'.repeat(1000) }), 1)
     assert.equal(countTasks('a', { sub: 'a', aud: Array(100).fill('b'.repeat(100)) }, 'x.{20}'), 1)

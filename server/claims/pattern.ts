@@ -9,12 +9,16 @@ import { BoundedMap } from '../bounded-map.ts'
 const maxExpandedLength = 700
 /** A class of characters takes as long to compile as this many characters: classes of Unicode have many ranges. */
 const classLength = 40
+/** If case is ignored, compiling a range of this many characters takes as long as compiling one character. */
+const foldedPerLength = 64
+/** The last character with an upper and a lower case. */
+const lastCasedCharacter = 0x1e943
 const maxCompiledPatterns = 1000
 
 /** Describes what is wrong with a pattern. */
 export function patternFault(pattern: string): string | undefined {
   if (expandedLength(pattern) > maxExpandedLength)
-    return `must have at most ${maxExpandedLength} characters, where a repeat such as a{3} counts as written out (aaa), the number of a repeated group such as (ab){3} multiplies the whole length, and each class such as [a-z] or \\pL adds ${classLength}`
+    return `must have at most ${maxExpandedLength} characters, where a repeat such as a{3} counts as written out (aaa), the number of a repeated group such as (ab){3} multiplies the whole length, each class such as [a-z] or \\pL adds ${classLength}, and a range that ends beyond ASCII adds more if case is ignored, as in (?i)[α-ω]`
   if (pattern === '') return 'must not be empty; .* matches every value'
   const fault = syntaxFault(pattern)
   if (fault !== undefined) return `must be an RE2 regular expression: ${fault}`
@@ -53,23 +57,38 @@ export function isUnrestricted(pattern: string): boolean {
   return unrelatedTexts.every((text) => matchesPattern(patterns, pattern, text))
 }
 
-const repeatOrClass = /\\[pP]|\\.|\[|(\)?)\{(\d{1,9})(?:,(\d{0,9}))?\}/gs
+/**
+ * A repeat, with the end of the group or quotation before it; a class; the end of a range beyond ASCII; or another
+ * escape. A repeat after the empty quotation `\Q\E` applies to the expression before it, which may be a group.
+ */
+const costlyToken =
+  /(\)|\\E)?\{(\d{1,9})(?:,(\d{0,9}))?\}|\\[pP]|\[|-(?:\\x\{([\dA-Fa-f]+)\}|(\P{ASCII}))|\\./gsu
+const caseFlag = /\(\?[a-zA-Z-]*i/
 
-/** An upper bound of the length of a pattern with its repeats written out, plus `classLength` for each class. */
+/**
+ * An upper bound of the length of a pattern with its repeats written out, plus `classLength` for each class and the
+ * cost of ranges whose case is ignored. A scan suffices: a token in a quotation or class can only increase the result.
+ */
 export function expandedLength(pattern: string): number {
+  const ignoresCase = caseFlag.test(pattern)
   let length = pattern.length
-  let [factor, classes] = [1, 0]
-  for (const [atom, group, least, most] of pattern.matchAll(repeatOrClass)) {
-    if (atom === '[' || atom === '\\p' || atom === '\\P') classes++
+  let [factor, classesLength] = [1, 0]
+  for (const [token, groupEnd, least, most, hexEnd, end] of pattern.matchAll(costlyToken)) {
+    if (token === '[' || token === '\\p' || token === '\\P') classesLength += classLength
+    const rangeEnd = hexEnd === undefined ? end?.codePointAt(0) : Number.parseInt(hexEnd, 16)
+    if (ignoresCase && rangeEnd !== undefined) classesLength += foldedLength(rangeEnd)
     if (least === undefined) continue
     const times = Math.max(Number(least), Number(most ?? 0))
     // A repeated group may contain any part of the pattern, so its count multiplies the whole length.
-    if (group) factor *= Math.max(1, times)
+    if (groupEnd) factor *= Math.max(1, times)
     else length += times
   }
   // A class is parsed once, however often it is repeated.
-  return length * factor + classes * classLength
+  return length * factor + classesLength
 }
+
+/** The cost of a range that ends with this character: if case is ignored, RE2 adds its characters one by one. */
+const foldedLength = (rangeEnd: number) => Math.ceil(Math.min(rangeEnd, lastCasedCharacter) / foldedPerLength)
 
 /** Describes the syntax error of a pattern. */
 function syntaxFault(pattern: string): string | undefined {
