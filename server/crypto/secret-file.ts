@@ -12,10 +12,31 @@ const minLength = 32
 
 /** Reads the secret of the embedded store from its folder. Creates it on first use, readable by its owner only. */
 export function readSecretFile(folder: string, random: RandomBytes): string {
+  const file = join(folder, 'secret.key')
+  // An existing secret is only read, so a server also starts on a full disk.
+  const text = readIfPresent(file) ?? createSecretFile(folder, file, random)
+  const secret = text.trim()
+  if (secret.length < minLength)
+    throw new SecretFileError(
+      `${file} must contain at least ${minLength} characters; restore it from a backup, or delete it if the store is empty`,
+    )
+  return secret
+}
+
+function readIfPresent(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    return undefined
+  }
+}
+
+/** Returns the content of the file, which another process may have created. */
+function createSecretFile(folder: string, file: string, random: RandomBytes): string {
   // Absolute, because with a relative path Node never returns from this call if the current folder
   // was deleted.
   mkdirSync(resolve(folder), { recursive: true, mode: 0o700 })
-  const file = join(folder, 'secret.key')
   const draft = join(folder, `.secret.${process.pid}.${random(4).toString('hex')}`)
   writeFileSync(draft, `${random(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx', flush: true })
   try {
@@ -26,10 +47,5 @@ export function readSecretFile(folder: string, random: RandomBytes): string {
   } finally {
     unlinkSync(draft)
   }
-  const secret = readFileSync(file, 'utf8').trim()
-  if (secret.length < minLength)
-    throw new SecretFileError(
-      `${file} must contain at least ${minLength} characters; restore it from a backup, or delete it if the store is empty`,
-    )
-  return secret
+  return readFileSync(file, 'utf8')
 }

@@ -43,6 +43,8 @@ describe('the secret of the server', () => {
       const text = readSecretFile(folder, randomBytes)
       assert.match(text, /^[\w-]{43}$/)
       assert.equal(readSecretFile(folder, randomBytes), text)
+      const mustNotCreate = () => assert.fail('an existing secret is only read')
+      assert.equal(readSecretFile(folder, mustNotCreate), text)
       assert.deepEqual(readdirSync(folder), ['secret.key'])
       assert.equal(statSync(join(folder, 'secret.key')).mode & 0o777, 0o600)
     } finally {
