@@ -19,6 +19,10 @@ onEachStore('stemmad demo', (engine) => {
     try {
       const { code, stdout, stderr } = await runStemmadInline(['demo', ...args])
       assert.equal(code, 0, stderr)
+      const { stdout: people } = await runStemmadInline(['users', 'list', 'platform-lead@', ...args])
+      const { stdout: entries } = await runStemmadInline(['audit', 'list', people.slice(0, 40), ...args])
+      const { kind, action } = JSON.parse(entries.trim().split('\n').at(-1) ?? '{}')
+      assert.deepEqual([kind, action], ['accounts', 'password-reset'])
       const again = await runStemmadInline(['demo', ...args])
       assert.equal(again.code, 2)
       assert.match(again.stderr, /the store is not empty/)

@@ -1,5 +1,6 @@
 // Fills an empty store with an example organization, for newcomers, screenshots and tests of the console.
 import { startApp } from '../app.ts'
+import { recordAccountEvent } from '../auth/administration/administration.ts'
 import { addOperator } from '../auth/administration/operators.ts'
 import { makePasswordLink, passwordLinkHours } from '../auth/login/accounts.ts'
 import { openExpiringStates } from '../auth/login/expiring-states.ts'
@@ -14,7 +15,6 @@ import type { Command, CommandContext } from './command.ts'
 import { UsageError, usageOf } from './command.ts'
 import { openActors } from './demo/actors.ts'
 import { createExample, organizationName, ownerEmail } from './demo/example.ts'
-import { recordForIdentity } from './record-command.ts'
 import { withStore } from './with-store.ts'
 
 export const demo: Command = {
@@ -93,7 +93,7 @@ async function passwordLinkOf(
   const { secret } = await prepareStore(config, store, context)
   const states = openExpiringStates({ secret, now })
   return store.write(function* () {
-    yield* recordForIdentity(operatorAccessFor(command), owner, 'password-reset')
+    yield* recordAccountEvent(operatorAccessFor(command), owner, 'password-reset')
     return yield* makePasswordLink({ states, authUrl: config.authUrl, now, random }, owner)
   })
 }

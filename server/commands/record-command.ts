@@ -1,4 +1,5 @@
 import { parentOf } from '../aip/uid.ts'
+import type { AccountAction } from '../store/events/authentication-actions.ts'
 import { serverLog } from '../store/events/event-row.ts'
 import type { EventDetails, Recording } from '../store/events/record.ts'
 import { recordEvent } from '../store/events/record.ts'
@@ -14,5 +15,5 @@ export const recordCommand = (
   recordEvent(access, { group: serverLog, kind, uid: serverLog, action, ...(details && { details }) })
 
 /** Records a command in the organization of an identity; for a person, in the log of the person. */
-export const recordForIdentity = (access: Recording, identity: string, action: string): Work<void> =>
+export const recordForIdentity = (access: Recording, identity: string, action: AccountAction): Work<void> =>
   recordEvent(access, { group: parentOf(identity) || identity, kind: 'identities', uid: identity, action })
