@@ -109,6 +109,18 @@ onEachStore('a store whose rows were changed', (engine) => {
     rmSync(dirname(file), { recursive: true })
   })
 
+  test('has no head if its first entry is wrong, so that the other heads can still be compared', async () => {
+    assert.equal((await stemmad('keys', 'rotate')).code, 0) // adds an entry to the log of the server
+    await sealAll(platform.store)
+    const at = sql`root = ${root} and sequence = 1`
+    const [row] = await platform.store.query(sql`select actor from events where ${at}`)
+    await execute(sql`update events set actor = 'nobody' where ${at}`)
+    const { stdout, stderr } = await stemmad('audit', 'verify', '--heads')
+    assert.match(stderr, new RegExp(`^entry 1 of ${root} was changed`, 'm'))
+    assert.match(stdout, /^server \d+ [0-9a-f]{64}\n$/)
+    await execute(sql`update events set actor = ${row?.[0] as string} where ${at}`)
+  })
+
   test('has its role bindings and delivery queues corrected by stemmad check --repair', async () => {
     const damages = {
       'the role binding \\S+ does not expire at the time that the API shows': sql`update role_bindings set expire_time = 1`,

@@ -42,7 +42,8 @@ be compared.`,
       for await (const { head, fault } of verifyChains(store)) {
         chains++
         entries += head.entries
-        if (flags.heads === true) stdout.write(describeHead(head))
+        // If the first entry is wrong, the head has no hash, and there is nothing to compare with later.
+        if (flags.heads === true && head.hash !== '') stdout.write(describeHead(head))
         if (!fault) continue
         faults++
         output.write(describeFault(fault))
