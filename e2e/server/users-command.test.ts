@@ -55,6 +55,23 @@ onEachStore('stemmad users and operators', (engine) => {
     assert.deepEqual([again.code, /no one signs in with/.test(again.stderr)], [2, true])
   })
 
+  test('disables a person, whom stemmad bootstrap then refuses as an owner, without creating an organization', async () => {
+    const identity = await addAccount(platform, 'kim@example.com')
+    await users('disable', identity)
+    const organizations = () => platform.store.query(sql`select uid from groups where uid not like '%/%'`)
+    const [before, eventsBefore] = [await organizations(), await sealedEvents(platform.store, identity)]
+    for (const args of [
+      ['bootstrap', '--org', 'kim', '--owner', 'kim@example.com'],
+      ['token', identity],
+    ]) {
+      const { code, stdout, stderr } = await stemmad(...args)
+      assert.deepEqual([code, stdout], [2, ''], stderr)
+      assert.equal(stderr, 'this account is disabled; ask the operator of this server\n')
+    }
+    assert.deepEqual(await organizations(), before)
+    assert.equal((await sealedEvents(platform.store, identity)).length, eventsBefore.length)
+  })
+
   test('deletes the second factors of a person, and nothing else', async () => {
     const identity = await addAccount(platform, 'dee@example.com')
     await platform.store.write(function* () {

@@ -9,7 +9,7 @@ import { readConfig } from '../config/config.ts'
 import type { Secret } from '../crypto/secret.ts'
 import { nameFault } from '../resources/iam/organization.ts'
 import type { Command, CommandContext } from './command.ts'
-import { UsageError } from './command.ts'
+import { throwUsageError, UsageError } from './command.ts'
 import type { NewOrganization, OrganizationDependencies } from './make-organization.ts'
 import { bootstrapAccess, makeOrganization } from './make-organization.ts'
 import { recordForIdentity } from './record-command.ts'
@@ -57,10 +57,10 @@ async function bootstrapOrganization(
   email: string | undefined,
 ): Promise<Result> {
   const deps = { store, keys, secret, authUrl, now, random }
-  const made = await makeOrganization(deps, name, email)
+  const made = await makeOrganization(deps, name, email).catch(throwUsageError)
   const passwordLink = email === undefined ? undefined : await firstPasswordLink(deps, email)
+  const signIn = await newSignIn(store, made.identity, now()).catch(throwUsageError)
   await store.write(() => recordForIdentity(bootstrapAccess, made.identity, 'issued'))
-  const signIn = await newSignIn(store, made.identity, now())
   const token = await mintToken(deps, { identity: made.identity, audience: baseUrl, signIn })
   return { ...made, name, token, passwordLink }
 }

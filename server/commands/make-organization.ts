@@ -2,6 +2,7 @@
 import { newChildUid } from '../aip/uid.ts'
 import { addOperator } from '../auth/administration/operators.ts'
 import { ensureVouchedAccount } from '../auth/login/accounts.ts'
+import { requireEnabled } from '../auth/sign-outs.ts'
 import { peopleOf } from '../authentication.ts'
 import type { RandomBytes } from '../crypto/random.ts'
 import { operatorAccessFor } from '../policy/system-access.ts'
@@ -27,8 +28,8 @@ export type OrganizationDependencies = {
 export type NewOrganization = { organization: string; identity: string }
 
 /**
- * The owner is the person with the address `email`, who becomes an operator if it is the first organization. Without
- * `email`, the owner is a new identity in the organization.
+ * The owner is the person with the address `email`, who must not be disabled, and becomes an operator if it is the
+ * first organization. Without `email`, the owner is a new identity in the organization.
  */
 export function makeOrganization(
   deps: OrganizationDependencies,
@@ -44,6 +45,7 @@ export function makeOrganization(
       email === undefined
         ? yield* createOwner(deps, organization)
         : yield* ensureVouchedAccount(peopleOf(context), authUrl, email, now())
+    yield* requireEnabled(identity)
     yield* bindOwner(context, organization, identity)
     if (isFirst && email !== undefined) yield* addOperator(bootstrapAccess, identity, now())
     return { organization, identity }

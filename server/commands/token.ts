@@ -1,4 +1,3 @@
-import { StatusError, textOf } from '../aip/errors.ts'
 import { isUid } from '../aip/uid.ts'
 import { newSignIn } from '../auth/sign-outs.ts'
 import { mintToken } from '../auth/tokens/mint.ts'
@@ -6,7 +5,7 @@ import { readConfig } from '../config/config.ts'
 import { operatorAccessFor } from '../policy/system-access.ts'
 import { sql } from '../store/sql.ts'
 import type { Command } from './command.ts'
-import { UsageError, usageOf } from './command.ts'
+import { throwUsageError, UsageError, usageOf } from './command.ts'
 import { recordForIdentity } from './record-command.ts'
 import { withPreparedStore } from './with-store.ts'
 
@@ -25,9 +24,7 @@ export const token: Command = {
       const { now, random } = context
       const signer = { keys, authUrl: config.authUrl, now, random }
       // A person's token states when they signed in, so that signing them out everywhere also ends this token.
-      const signIn = await newSignIn(store, uid, now()).catch((error: unknown) => {
-        throw error instanceof StatusError ? new UsageError(textOf(error)) : error
-      })
+      const signIn = await newSignIn(store, uid, now()).catch(throwUsageError)
       await store.write(() => recordForIdentity(operatorAccessFor('stemmad token'), uid, 'issued'))
       return mintToken(signer, { identity: uid, audience: config.baseUrl, signIn })
     })
