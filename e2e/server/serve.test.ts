@@ -140,6 +140,25 @@ describe('a server and its administration commands', timeout, () => {
     }
   })
 
+  test('commands refuse arguments and flags that they do not have', async () => {
+    for (const args of [
+      ...[
+        ['check', 'repair'],
+        ['migrate', 'x'],
+        ['bootstrap', 'acme', '--org', 'acme'],
+        ['serve', 'x'],
+      ],
+      ...[
+        ['audit', 'list', '--heads'],
+        ['audit', 'list', '--compare', 'heads.txt'],
+      ],
+    ]) {
+      const { code, stdout, stderr } = await runInline(...args)
+      assert.deepEqual([code, stdout], [2, ''], args.join(' '))
+      assert.ok(stderr.startsWith(`Usage: stemmad ${args[0]}`), stderr)
+    }
+  })
+
   test('migrate and check report that nothing needs to be done', async () => {
     const migrated = await runStemmad(folder, ['migrate'])
     assert.deepEqual([migrated.code, migrated.stdout], [0, 'The store is up to date.\n'])

@@ -31,7 +31,8 @@ be compared.`,
       compare: { type: 'string' },
     })
     const [action, uid = serverLog, ...extra] = positionals
-    if (action === 'list' && extra.length === 0) return printEntries(config, uid, stdout)
+    const hasFlags = flags.heads !== undefined || flags.compare !== undefined
+    if (action === 'list' && extra.length === 0 && !hasFlags) return printEntries(config, uid, stdout)
     if (action !== 'verify' || positionals.length !== 1) throw usageOf(audit)
     const earlierHeads = typeof flags.compare === 'string' ? await readHeads(flags.compare) : []
     return withStore(config, async (store) => {

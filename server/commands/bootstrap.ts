@@ -9,7 +9,7 @@ import { readConfig } from '../config/config.ts'
 import type { Secret } from '../crypto/secret.ts'
 import { nameFault } from '../resources/iam/organization.ts'
 import type { Command, CommandContext } from './command.ts'
-import { throwUsageError, UsageError } from './command.ts'
+import { throwUsageError, UsageError, usageOf } from './command.ts'
 import type { NewOrganization, OrganizationDependencies } from './make-organization.ts'
 import { bootstrapAccess, makeOrganization } from './make-organization.ts'
 import { recordForIdentity } from './record-command.ts'
@@ -26,7 +26,8 @@ unless the person already has a password. If it is the first organization, this 
 server (stemmad operators). Without --owner, the owner is a new identity in the organization. The command can be repeated
 for further organizations. --json prints JSON.`,
   async run(args, context) {
-    const { config, flags } = readConfig(context.env, args, flagTypes)
+    const { config, flags, positionals } = readConfig(context.env, args, flagTypes)
+    if (positionals.length > 0) throw usageOf(bootstrap)
     const { org, owner } = checkedFlags(flags)
     const result = await withPreparedStore(config, context, (prepared) =>
       bootstrapOrganization(prepared, config, context, org, owner),

@@ -19,6 +19,7 @@ import type { IdentityFinding } from './check-identities.ts'
 import { checkIdentities } from './check-identities.ts'
 import { checkAuditLog, checkRows } from './check-rows.ts'
 import type { Command, CommandContext } from './command.ts'
+import { usageOf } from './command.ts'
 import { countOf, formatBytes } from './format-bytes.ts'
 import { openProgress } from './progress.ts'
 import { recordCommand } from './record-command.ts'
@@ -32,10 +33,11 @@ export const check: Command = {
     'It compares the totals of lists, the sizes of repos, the expiry of role bindings and the queues of deliveries with what they are computed from, and verifies the audit log like stemmad audit verify. With --repair, it also corrects all of these but the audit log, and adds the platforms of images that were pushed to an older version. Servers can use the store meanwhile. Identities with unsafe patterns are older than the rule that refuses these patterns; correct them with stemma identities update. Warnings name identities that nobody can assume, or that everybody with a token of the issuer can assume; they do not change the exit code. Every blob that a repo has is looked for in the storage; with --digests, its content is also read and compared with its digest, which takes as long as reading all blobs. --repair does not change blobs.',
   async run(args, context) {
     const { env } = context
-    const { config, flags } = readConfig(env, args, {
+    const { config, flags, positionals } = readConfig(env, args, {
       repair: { type: 'boolean' },
       digests: { type: 'boolean' },
     })
+    if (positionals.length > 0) throw usageOf(check)
     const shouldRepair = flags.repair === true
     const shouldHash = flags.digests === true
     const repairAccess = shouldRepair ? operatorAccessFor('stemmad check --repair') : undefined

@@ -1,6 +1,7 @@
 import { readConfig } from '../config/config.ts'
 import { operatorAccessFor } from '../policy/system-access.ts'
 import type { Command } from './command.ts'
+import { usageOf } from './command.ts'
 import { recordCommand } from './record-command.ts'
 import { withPreparedStore } from './with-store.ts'
 
@@ -9,7 +10,8 @@ export const migrate: Command = {
   summary: 'Applies the migrations of this version to the store.',
   details: 'stemmad serve also does this when it starts.',
   async run(args, context) {
-    const { config } = readConfig(context.env, args)
+    const { config, positionals } = readConfig(context.env, args)
+    if (positionals.length > 0) throw usageOf(migrate)
     const applied = await withPreparedStore(config, context, async ({ store, applied: names }) => {
       const access = operatorAccessFor('stemmad migrate')
       if (names.length > 0) await store.write(() => recordCommand(access, 'store', 'migrated', { names }))

@@ -10,6 +10,7 @@ import { resetHeapFlags } from '../threads/young-generation.ts'
 import type { SharedState } from '../workers/shared-state.ts'
 import { makeSharedState } from '../workers/shared-state.ts'
 import type { Command } from './command.ts'
+import { usageOf } from './command.ts'
 import { exposeGarbageCollector } from './v8-garbage-collector.ts'
 
 export const serve: Command = {
@@ -19,7 +20,8 @@ export const serve: Command = {
   async run(args, context) {
     const { env } = context
     resetHeapFlags()
-    const { config } = readConfig(env, args)
+    const { config, positionals } = readConfig(env, args)
+    if (positionals.length > 0) throw usageOf(serve)
     const shared = makeSharedState()
     const log = openLog(config.logLevel, { outputLock: shared.outputLock })
     if (config.content.driver === 's3') {
