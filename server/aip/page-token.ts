@@ -7,7 +7,7 @@ import { BoundedMap } from '../bounded-map.ts'
 import type { RandomBytes } from '../crypto/random.ts'
 import { invalidField } from './errors.ts'
 
-export type PageKey = { kid: string; secret: CipherKey; retired: boolean }
+export type PageKey = { kid: string; secret: CipherKey }
 export type PageKeys = { current: PageKey; find(kid: string): PageKey | undefined }
 
 /** A token is valid only for the same method and the same fingerprint, which covers filter and order. */
@@ -86,17 +86,13 @@ export function sealPageToken(
   return Buffer.concat([Buffer.from(kid, 'hex'), nonce, cipher.getAuthTag(), sealed]).toString('base64url')
 }
 
-/**
- * The cursor of a token. Undefined if the token is empty, has expired or was sealed with a retired key; then the list
- * starts from its beginning.
- */
+/** The cursor of a token. Undefined if the token is empty or has expired; then the list starts from its beginning. */
 export function openPageToken(keys: PageKeys, query: Query, token: string, now: number): Cursor | undefined {
   if (token === '') return undefined
   const bytes = decode(token)
   const key = keys.find(bytes.subarray(0, kidSize).toString('hex'))
   const sealed = bytes.subarray(kidSize + nonceSize + tagSize)
   if (!key || sealed.length === 0) throw forged()
-  if (key.retired) return undefined
   const nonce = bytes.subarray(kidSize, kidSize + nonceSize)
   const tag = bytes.subarray(kidSize + nonceSize, kidSize + nonceSize + tagSize)
   const decipher = createDecipheriv('aes-256-gcm', key.secret, nonce, { authTagLength: tagSize })

@@ -75,9 +75,6 @@ async function readKeyRing(deps: KeyDependencies): Promise<Keys> {
   ])
   const page = keysFor('page').map(({ kid, plain, retireTime }) => ({
     ...{ kid, secret: createSecretKey(plain), retireTime },
-    get retired() {
-      return retireTime <= deps.now()
-    },
   }))
   return { sign, id, page, allSigning: [...id, ...sign] }
 }
