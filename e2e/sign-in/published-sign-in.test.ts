@@ -107,8 +107,27 @@ onEachStore('sign-in of published clients', (engine) => {
     )
     assert.equal(foreign.status_code, '400')
     assert.equal(foreign.token, undefined)
-    const unknown = callbackParameters(await signIn({ exit: 'redirect', redirect, scope: 'no-such-group' }))
-    assert.match(unknown.error ?? '', /must be the uid of a group/)
+  })
+
+  test('refuses a scope that is not a uid or the name of a group, and too many scopes', async () => {
+    const signInWith = async (scopes: string[]) => {
+      const query = new URLSearchParams([
+        ['exit', 'redirect'],
+        ['redirect', redirect],
+      ])
+      for (const scope of scopes) query.append('scope', encodeURIComponent(scope))
+      const visitor = new Visitor(platform.url)
+      const page = await visitor.open(`/oauth?${query}`)
+      return callbackParameters(await visitor.submit(page, { email: ada, password }))
+    }
+    for (const scope of ['no-such-group', 'a\0b', 'x'.repeat(256), '']) {
+      const { error = '', status_code } = await signInWith([scope])
+      assert.match(error, /must be the uid of a group/, JSON.stringify(scope))
+      assert.equal(status_code, '400')
+    }
+    const tooMany = await signInWith(Array.from({ length: 101 }, (_, at) => `g${at}`))
+    assert.match(tooMany.error ?? '', /must name at most 100 groups/)
+    assert.equal(tooMany.status_code, '400')
   })
 
   test('returns a token of another identity that the person may assume', async () => {

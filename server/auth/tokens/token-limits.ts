@@ -54,9 +54,13 @@ export function intersect(a: TokenLimits, b: TokenLimits): TokenLimits {
       ? a.capabilities.filter((name) => b.capabilities?.includes(name))
       : (a.capabilities ?? b.capabilities)
   const scopes = a.scopes && b.scopes ? intersectScopes(a.scopes, b.scopes) : (a.scopes ?? b.scopes)
-  if (scopes && scopes.length > maxScopes)
-    throw invalidField('scopes', `must name at most ${maxScopes} groups`)
+  if (scopes) requireFewScopes('scopes', scopes)
   return { ...(scopes && { scopes }), ...(capabilities && { capabilities }) }
+}
+
+/** `field` is the parameter that contains the scopes. */
+export function requireFewScopes(field: string, scopes: readonly string[]): void {
+  if (scopes.length > maxScopes) throw invalidField(field, `must name at most ${maxScopes} groups`)
 }
 
 /** The lower group of each pair in which one group is at or below the other. */

@@ -7,7 +7,7 @@ import type { Work } from '../../../store/work.ts'
 import type { SignIn } from '../../../wire/caller.ts'
 import { putSignInRecord } from '../../sign-in-records.ts'
 import { mintToken, tokenLifetimeSeconds } from '../../tokens/mint.ts'
-import { requestedLimits } from '../../tokens/token-limits.ts'
+import { requestedLimits, requireFewScopes } from '../../tokens/token-limits.ts'
 import type { PageRequest } from '../page-request.ts'
 import { publishedClient } from '../provider/clients.ts'
 import { clientOf } from '../provider/record-sign-ins.ts'
@@ -23,6 +23,8 @@ export async function issueTokens(
 ): Promise<{ token: string; refreshToken: string | undefined }> {
   const { store, exchange, refreshTokens, authUrl, baseUrl } = deps
   const { person: identity } = browserSignIn
+  // Each scope may take a query.
+  requireFewScopes('scope', scopes)
   const groups = await Promise.all(scopes.map((scope) => findGroup(deps, scope, identity)))
   const limits = requestedLimits({ scopes: groups, cap: [] }, () => true)
   // A refresh token has no limits, and is issued only for the person's own identity.
@@ -64,16 +66,19 @@ async function findGroup(
   identity: string,
 ): Promise<string> {
   if (isUid(scope)) return scope
+  if (!/^[^\p{C}]{1,255}$/u.test(scope)) throw unknownScope()
   const time = now()
   const rows = await store.query(sql`select distinct g.uid
     from role_bindings b join groups g on g.uid = b.parent
     where b.identity in ${principalsOf([identity], time)} and ${isLiveAt(time, 'b')}
     and g.name = ${scope} limit 2`)
   const [group, other] = rows
-  if (!group || other)
-    throw invalidField(
-      'scope',
-      'must be the uid of a group, or the name of exactly one group in which you have a role',
-    )
+  if (!group || other) throw unknownScope()
   return group[0] as string
 }
+
+const unknownScope = () =>
+  invalidField(
+    'scope',
+    'must be the uid of a group, or the name of exactly one group in which you have a role',
+  )
