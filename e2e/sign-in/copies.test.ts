@@ -84,6 +84,36 @@ onEachStore('sign-in', (engine) => {
     }
   })
 
+  test('accepts id tokens of a retired key as hints, and signs new ones with its successor', async () => {
+    const { config } = settings(0)
+    const { port } = new URL(url)
+    let app = await startServer(Number(port))
+    try {
+      const { tokens, visitor } = await signIn({ url } as Platform, ada)
+      await app.stop(true)
+      const store = openStore(config)
+      const { secret } = await prepareStore(config, store)
+      // The new keys come into use ten minutes after the rotation.
+      const rotateTime = Date.now() - 11 * 60_000
+      const { tokenAlgorithm } = config
+      const deps = { store, secret, tokenAlgorithm, now: () => rotateTime, random: randomBytes }
+      await rotateKeys(deps, false, () => recordRotation(operatorAccess, false))
+      await store.close()
+      app = await startServer(Number(port))
+      const page = await visitor.open(`/oauth/logout?id_token_hint=${tokens.id_token}`)
+      assert.equal(page.title, 'Sign out?')
+      const { tokens: newTokens } = await signIn({ url } as Platform, ada)
+      for (const name of ['id_token', 'access_token'] as const) {
+        const [oldKid, newKid] = [tokens, newTokens].map(
+          ({ [name]: token = '' }) => decodeProtectedHeader(token).kid,
+        )
+        assert.notEqual(newKid, oldKid, name)
+      }
+    } finally {
+      await app.stop(true)
+    }
+  })
+
   // Several copies need PostgreSQL.
   if (engine === 'sqlite') return
   describe('with two copies behind one address', () => {

@@ -12,6 +12,11 @@ export type KeyRing = {
   signing(): SigningKey
   /** The key that signs id tokens now. */
   idTokenSigning(): SigningKey
+  /**
+   * All stored keys of id tokens. An `id_token_hint` may have expired (OpenID Connect RP-Initiated Logout), so keys that
+   * are no longer published still verify it.
+   */
+  idTokenKeys(): readonly SigningKey[]
   /** The public keys that a client may need to verify a token, including those that will be used next. */
   published(): readonly JWK[]
   /** Finds a key of any algorithm, so that tokens stay valid when the setting of the algorithm changes. */
@@ -38,6 +43,7 @@ export async function openKeyRing(deps: KeyDependencies): Promise<KeyRing> {
   return {
     signing: () => inUse(keys[purpose], now()),
     idTokenSigning: () => inUse(keys.id, now()),
+    idTokenKeys: () => keys.id,
     published: () => keys.allSigning.filter(isLive).map(({ publicJwk }) => publicJwk),
     findSigning: (kid) => keys.allSigning.find((key) => key.kid === kid && isLive(key)),
     page: {

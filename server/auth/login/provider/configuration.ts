@@ -1,6 +1,7 @@
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider'
 import { prefixOf } from '../../../pages/url-prefix.ts'
 import type { KeyRing } from '../../keys/key-ring.ts'
+import type { SigningKey } from '../../keys/signing-key.ts'
 import { idTokenAlgorithm } from '../../keys/signing-key.ts'
 import { tokenLifetimeSeconds } from '../../tokens/mint.ts'
 import { cookieNamesOf } from '../cookies.ts'
@@ -26,7 +27,7 @@ export function configurationOf(deps: ProviderDependencies): Configuration {
   const names = { session, interaction, resume }
   return {
     adapter: adapterOf(deps),
-    jwks: { keys: signingJwks(keys) },
+    jwks: { keys: privateJwks(providerKeys(keys)) },
     clients: clientsOf(authUrl, baseUrl),
     clientDefaults: { id_token_signed_response_alg: idTokenAlgorithm },
     clientAuthMethods: ['none'],
@@ -85,12 +86,16 @@ const ttl: Configuration['ttl'] = {
   RefreshToken: (ctx) => ctx.oidc.entities.RotatedRefreshToken?.remainingTTL ?? refreshLifetime,
 }
 
-/** One key if it signs both access tokens and id tokens. */
-function signingJwks(keys: KeyRing): never[] {
-  const distinct = new Set([keys.signing(), keys.idTokenSigning()])
-  // The types of jose and oidc-provider for a JWK differ, their content does not.
-  return [...distinct].map(({ privateJwk }) => privateJwk) as never[]
-}
+/**
+ * The keys of the provider. It signs with the first key of an algorithm, so the keys in use are before those that only
+ * verify.
+ */
+export const providerKeys = (keys: KeyRing): SigningKey[] => [
+  ...new Set([keys.signing(), keys.idTokenSigning(), ...keys.idTokenKeys()]),
+]
+
+/** The types of jose and oidc-provider for a JWK differ, their content does not. */
+const privateJwks = (keys: SigningKey[]) => keys.map(({ privateJwk }) => privateJwk) as never[]
 
 /**
  * Grants a client everything that it requests: all clients belong to this server, so people consent only to the

@@ -5,7 +5,7 @@ import type { EventEmitter } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { Provider } from 'oidc-provider'
 import { tokenExchangeGrantType } from '../token-exchange.ts'
-import { configurationOf } from './configuration.ts'
+import { configurationOf, providerKeys } from './configuration.ts'
 import type { ProviderDependencies } from './dependencies.ts'
 import { recordGrants } from './record-grants.ts'
 import { deriveRefreshTokenIds } from './refresh-tokens.ts'
@@ -14,8 +14,9 @@ import { deriveRefreshTokenIds } from './refresh-tokens.ts'
 export function openProvider(deps: ProviderDependencies): () => Provider {
   let current: { provider: Provider; kids: string } | undefined
   return () => {
-    const { keys } = deps
-    const kids = `${keys.signing().kid} ${keys.idTokenSigning().kid}`
+    const kids = providerKeys(deps.keys)
+      .map(({ kid }) => kid)
+      .join(' ')
     if (current?.kids !== kids) current = { provider: makeProvider(deps), kids }
     return current.provider
   }
