@@ -38,7 +38,7 @@ onEachStore('forms', (engine) => {
   after(() => platform.stop())
 
   test('for signing in and out cannot be opened by other sites in a frame or in the background', async () => {
-    const paths = ['/oauth/authorize', '/oauth', '/oauth/logout', '/oauth/device']
+    const paths = ['/oauth/authorize', '/oauth', '/oauth/logout', '/oauth/device', '/device']
     for (const path of paths) {
       for (const site of ['cross-site', 'same-site']) {
         const client = await rawClient(Number(new URL(platform.url).port))

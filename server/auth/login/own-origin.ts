@@ -21,9 +21,13 @@ const pathsForOtherOrigins: readonly string[] = [
  */
 export const pageReferrerPolicy = 'same-origin'
 
-/** Paths that create state for a visitor who has not signed in: the cookies of a sign-in, or a stored device code. */
+/**
+ * Paths that create state for a visitor who has not signed in: the cookies of a sign-in, the secret of a form (which
+ * replaces that of a form that is already open), or a stored device code.
+ */
 const anonymousStatePaths: readonly string[] = [
-  ...[paths.authorization, paths.deviceAuthorization, paths.published, paths.logout, consolePaths.signIn],
+  ...[paths.authorization, paths.deviceAuthorization, paths.device, paths.published, paths.logout],
+  consolePaths.signIn,
 ]
 
 /**
