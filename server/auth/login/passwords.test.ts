@@ -20,6 +20,22 @@ describe('passwords', () => {
     assert.equal(await passwords.verify('other easy words', hash), false)
   })
 
+  test('of the maximum length are verified to their end, also if their characters take two code units', async () => {
+    const passwords = openPasswords(randomBytes, { N: 1024, r: 8, p: 1 })
+    const prefix = '\u{1f3bb}'.repeat(255)
+    const hash = await passwords.hash(`${prefix}x`)
+    assert.equal(await passwords.verify(`${prefix}x`, hash), true)
+    assert.equal(await passwords.verify(`${prefix}y`, hash), false)
+  })
+
+  test('are as long as they have characters, also if these take two code units', () => {
+    const pictures = (count: number) =>
+      String.fromCodePoint(...Array.from({ length: count }, (_, at) => 0x1f300 + at))
+    assert.match(passwordFault(pictures(11), 'ada@example.com') ?? '', /at least 12/)
+    for (const count of [12, 256]) assert.equal(passwordFault(pictures(count), 'ada@example.com'), undefined)
+    assert.match(passwordFault(pictures(257), 'ada@example.com') ?? '', /at most 256/)
+  })
+
   test('never match a missing or empty hash', async () => {
     const passwords = openPasswords(randomBytes)
     for (const hash of [undefined, '']) assert.equal(await passwords.verify('', hash), false)

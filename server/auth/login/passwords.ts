@@ -25,13 +25,15 @@ const limits = {
   refusal: () => tooManyRequests('too many people are signing in; try again in a few seconds', 5),
 }
 
+/** In code points. */
 const minLength = 12
 const maxLength = 256
 
 /** Describes what is wrong with a new password; undefined if nothing is. */
 export function passwordFault(password: string, email: string): string | undefined {
-  if ([...password].length < minLength) return `must have at least ${minLength} characters`
-  if (password.length > maxLength) return `must have at most ${maxLength} characters`
+  const { length } = [...password]
+  if (length < minLength) return `must have at least ${minLength} characters`
+  if (length > maxLength) return `must have at most ${maxLength} characters`
   const isGuessable = isCommonPassword(password) || isLikeAddress(password.toLowerCase(), email.toLowerCase())
   return isGuessable ? 'must be harder to guess' : undefined
 }
@@ -82,7 +84,8 @@ export function openPasswords(
     },
     async verify(password, storedHash) {
       const stored = parseHash(storedHash || dummyHash)
-      const actual = await deriveKey(password.slice(0, maxLength), stored.salt, stored.cost)
+      const text = [...password].slice(0, maxLength).join('')
+      const actual = await deriveKey(text, stored.salt, stored.cost)
       const isEqual = actual.length === stored.hash.length && timingSafeEqual(actual, stored.hash)
       return isEqual && Boolean(storedHash)
     },
