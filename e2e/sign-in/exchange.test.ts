@@ -8,6 +8,8 @@ import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
+import { AwsUnreachableError } from '../../server/auth/exchange/call-aws.ts'
+import { OutboundError } from '../../server/auth/outbound/outbound.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
@@ -296,6 +298,34 @@ onEachStore('the token exchange', (engine) => {
         account = '210987654321'
         assert.match((await errorFor(door, 'bar'))?.message ?? '', /no identity can be assumed/)
       }
+    } finally {
+      await aws.stop()
+    }
+  })
+
+  test('an exchange while AWS cannot be reached can be repeated, and is not counted as a failed attempt', async () => {
+    let failure: Error | undefined
+    const caller = { account: '123456789012', arn: 'arn:aws:iam::123456789012:user/a', userId: 'AIDAX' }
+    const aws = await startExchangePlatform(engine, {
+      async callAws() {
+        if (failure) throw failure
+        return caller
+      },
+    })
+    try {
+      const awsIdentity = { awsAccount: caller.account, arn: caller.arn, userId: caller.userId }
+      const { uid } = await aws.createIdentity({ awsIdentity })
+      const codeWith = async (door: Door) =>
+        (await door.call(exchange, { identity: uid }, awsBearer(uid))).error?.code
+      failure = new AwsUnreachableError('AWS cannot be reached')
+      // After 300 failed attempts, further ones are refused.
+      const [rest, grpc] = aws.doors
+      for (let count = 0; count < 300; count++) assert.equal(await codeWith(rest), 14)
+      assert.equal(await codeWith(grpc), 14)
+      failure = new OutboundError('AWS answered with status 403')
+      for (const door of aws.doors) assert.equal(await codeWith(door), 16)
+      failure = undefined
+      for (const door of aws.doors) assert.equal(await codeWith(door), undefined)
     } finally {
       await aws.stop()
     }

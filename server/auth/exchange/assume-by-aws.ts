@@ -1,6 +1,7 @@
 // Assuming an identity with a signed AWS request (aws-request.ts).
 
 import type { Identity_AWSIdentity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { unavailable } from '../../aip/errors.ts'
 import { arnFault } from '../../claims/arn.ts'
 import type { AwsCaller } from '../../claims/aws.ts'
 import { unverifiable } from '../foreign-tokens/unverifiable.ts'
@@ -10,6 +11,7 @@ import type { AssumeDependencies, AssumedIdentity } from './assumed-identity.ts'
 import { loadIdentity, refused } from './assumed-identity.ts'
 import type { AwsRequest } from './aws-request.ts'
 import { awsRequestFault } from './aws-request.ts'
+import { AwsUnreachableError } from './call-aws.ts'
 
 export async function assumeByAws(
   { store, callAws, matcher, ownAudiences, authUrl, now }: AssumeDependencies,
@@ -21,6 +23,9 @@ export async function assumeByAws(
   const identity = await loadIdentity(store, uid)
   if (identity.relationship.case !== 'awsIdentity') throw refused(`${uid} is not an AWS identity`)
   const caller = await callAws(request).catch((error: unknown) => {
+    // Not a refusal, so it is not counted as a failed attempt (failed-exchanges.ts).
+    if (error instanceof AwsUnreachableError)
+      throw unavailable('AWS cannot be reached to verify the request; try again', error)
     throw error instanceof OutboundError ? unverifiable(error) : error
   })
   if (!(await matcher.matchesAws(identity, caller)))

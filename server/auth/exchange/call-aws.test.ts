@@ -5,7 +5,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { describe, test } from 'node:test'
 import { testTls } from '../../testing/tls.ts'
-import { callAwsAt } from './call-aws.ts'
+import { AwsUnreachableError, callAwsAt } from './call-aws.ts'
 
 /** Calls a server that answers with `answer`. After an error, resolves once the server has seen the connection close. */
 async function call(answer: RequestListener) {
@@ -40,6 +40,24 @@ describe('calling AWS', () => {
   test('fails if AWS closes the connection without a response', async () => {
     const answered = await call(({ socket }) => socket.destroy())
     assert.match(String('error' in answered && answered.error), /AWS cannot be reached/)
+    // The request of the caller may be the reason, so this must count as a failed attempt of the caller.
+    assert.ok('error' in answered && !(answered.error instanceof AwsUnreachableError))
+  })
+
+  test('fails with an error of its own if there is no connection, or none that can be trusted', async () => {
+    const server = createServer(testTls)
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    const callPort = () =>
+      callAwsAt({ host: 'localhost', port }, { path: '/', headers: [['host', 'localhost']] })
+    try {
+      // The certificate is not known here.
+      await assert.rejects(callPort(), AwsUnreachableError)
+    } finally {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    }
+    await assert.rejects(callPort(), AwsUnreachableError)
   })
 
   test('closes the connection after a response with an error status, without reading its endless body', async () => {

@@ -11,6 +11,9 @@ const maxBodyBytes = 64 * 1024
 /** The address of AWS. Tests use a server of their own. */
 export type AwsEndpoint = { host: string; port?: number; ca?: string }
 
+/** There is no connection to AWS. Nothing was sent, so the request of the caller cannot be the reason. */
+export class AwsUnreachableError extends OutboundError {}
+
 /** Sends a signed request to AWS and returns the caller that AWS names. */
 export const callAwsOverNetwork: CallAws = (awsRequest) => callAwsAt({ host: awsHost }, awsRequest)
 
@@ -28,12 +31,23 @@ function send(endpoint: AwsEndpoint, { path, headers }: AwsRequest): Promise<str
   const signal = AbortSignal.timeout(timeoutMs)
   return new Promise((resolve, reject) => {
     const options = { ...endpoint, path, method: 'POST', headers: headers.flat(), signal }
+    let isConnected = false
     let hasResponse = false
     const outgoing = request(options, (response) => {
       hasResponse = true
       readBody(response).then(resolve, reject)
     })
-    outgoing.on('error', (cause) => reject(new OutboundError('AWS cannot be reached', { cause })))
+    outgoing.on('socket', (socket) => {
+      if (outgoing.reusedSocket) isConnected = true
+      else
+        socket.once('secureConnect', () => {
+          isConnected = true
+        })
+    })
+    outgoing.on('error', (cause) => {
+      const Failure = isConnected ? OutboundError : AwsUnreachableError
+      reject(new Failure('AWS cannot be reached', { cause }))
+    })
     outgoing.on('close', () => {
       // Also emitted when a response is complete, before its body has been read.
       if (!hasResponse) reject(new OutboundError('AWS closed the connection'))
