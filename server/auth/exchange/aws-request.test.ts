@@ -56,6 +56,20 @@ describe('AWS bearer tokens', () => {
       assert.ok(faultOf(bearerOf({}, [`${name}: x`])), `${name} twice`)
   })
 
+  test('that announce a body, or control the connection to AWS, are refused', () => {
+    for (const line of [
+      'content-length: 12',
+      'Transfer-Encoding: chunked',
+      'expect: 100-continue',
+      'connection: x',
+    ])
+      assert.match(faultOf(bearerOf({}, [line])) ?? '', /must not have/, line)
+    assert.equal(
+      faultOf(bearerOf({}, ['content-length: 0', 'user-agent: x', 'accept-encoding: gzip'])),
+      undefined,
+    )
+  })
+
   test('whose signature does not cover identity and audience, or is for another service, are refused', () => {
     const unbound = 'host;x-amz-date'
     const authorizations = [

@@ -20,6 +20,22 @@ const boundHeaders = ['host', 'x-amz-date', audienceHeader, identityHeader]
 const authorizationPattern =
   /^AWS4-HMAC-SHA256 Credential=[A-Z0-9]+\/\d{8}\/us-east-1\/sts\/aws4_request, ?SignedHeaders=([a-z0-9;-]+), ?Signature=[0-9a-f]{64}$/
 const requiredHeaders = ['authorization', ...boundHeaders]
+/**
+ * Headers that apply to one connection or announce a body (RFC 9110 section 7.6.1). The request has no body, so AWS would
+ * take the next request on the connection, which may be that of another caller, for the body.
+ */
+const connectionHeaders = new Set([
+  ...[
+    'connection',
+    'expect',
+    'keep-alive',
+    'proxy-connection',
+    'te',
+    'trailer',
+    'transfer-encoding',
+    'upgrade',
+  ],
+])
 
 const headerLine = /^([A-Za-z0-9-]+): ?([ -~]*)$/
 
@@ -55,6 +71,10 @@ export function awsRequestFault(
   const headerOf = (name: string) => headersNamed(name)[0] ?? ''
   const wrongHeader = requiredHeaders.find((name) => headersNamed(name).length !== 1)
   if (wrongHeader) return `the request must have the header ${wrongHeader} exactly once`
+  const [connectionHeader] = headers.find(([name]) => connectionHeaders.has(name)) ?? []
+  if (connectionHeader) return `the request must not have the header ${connectionHeader}`
+  if (headersNamed('content-length').some((length) => length !== '0'))
+    return 'the request must not have a body'
   if (path !== getCallerIdentity) return 'the request is not for GetCallerIdentity'
   if (headerOf('host') !== awsHost) return 'the request is for another host'
   if (headerOf(identityHeader) !== identity) return 'the request is bound to another identity'
