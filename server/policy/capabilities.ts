@@ -6,7 +6,7 @@ import { CapabilitySchema, info } from '@stemma/api/gen/capabilities/capability_
 export type CapabilityInfo = {
   number: Capability
   name: string
-  /** The position in the bit set that tokens and roles contain (bits.ts). */
+  /** The position in the bit set that the row of a role contains (bits.ts). */
   bit: number
   internalOnly: boolean
   /** The smallest built-in roles that contain the capability. Larger roles include these (built-in-roles.ts). */

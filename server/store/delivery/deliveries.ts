@@ -144,9 +144,9 @@ const maxStoredAttempts = 20
 export type Outcome = { kind: 'delivered' } | { kind: 'retry'; nextTime: number } | { kind: 'failed' }
 
 /**
- * Stores an attempt, and what follows from it. Nothing happens if the delivery was deleted or the lease was lost: another
- * turn sends the delivery then, perhaps to another sink. Nothing follows from it if the delivery was restarted meanwhile,
- * which changes its deadline.
+ * Stores an attempt and its outcome. Stores nothing if the delivery was deleted or the lease was
+ * lost: another turn then sends the delivery, perhaps to another sink. If the delivery was restarted
+ * meanwhile, which changes its deadline, only the attempt is stored.
  */
 export function* recordAttempt(
   { uid, deadline }: Pick<StoredDelivery, 'uid' | 'deadline'>,

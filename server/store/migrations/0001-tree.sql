@@ -34,7 +34,7 @@ create table identities (
 );
 create index identities_by_parent on identities (parent, uid);
 
--- `bits` is the set of capabilities, encoded as in tokens.
+-- `bits` is the set of capabilities, encoded by server/policy/bits.ts.
 create table roles (
   uid text /*pg collate "C" */ primary key,
   parent text /*pg collate "C" */ references groups (uid),

@@ -36,7 +36,7 @@ insert into delivery_queues (subscription, parent, root, is_active, position, du
   select uid, parent, root, 1, 0, 0 from subscriptions;
 
 -- Events on their way to a sink, and those that arrived or failed. `sequence` is that of the event in its organization.
--- A test event is not in the log: `test_event` is its content as JSON, and its sequence is 0. `step` counts the failed
+-- A test event is not in the log: `test_event` is its content as JSON, and its sequence is 0. `step` counts the
 -- attempts of the current schedule, `attempts` is the JSON of the last attempts. `next_time` is null unless pending.
 create table deliveries (
   uid text /*pg collate "C" */ primary key,

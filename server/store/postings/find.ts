@@ -76,8 +76,9 @@ export function* findByTrigrams(
 type CountedTrigram = { trigram: number; count: number }
 
 /**
- * The trigrams with the fewest packs, and the number of their postings; none that has too many to be read. A document
- * that was written alone has packs of its own, so the first packs of a trigram do not tell how common it is.
+ * The trigrams with the fewest packs, and the number of their postings. Trigrams with too many
+ * postings to be read are left out. A document that was written alone has packs of its own, so the
+ * first packs of a trigram do not tell how common it is.
  */
 function* countRareTrigrams(index: PostingIndex, trigrams: readonly number[]): Work<CountedTrigram[]> {
   const counted: CountedTrigram[] = []
