@@ -100,7 +100,8 @@ onEachStore('rate limits', (engine) => {
     const policy = '"read-caller";q=10;w=10'
     assert.deepEqual(seen, [
       ...Array(5).fill(['200', null, null, null]),
-      ...[4, 3, 2, 1, 0].map((left) => ['200', null, policy, `"read-caller";r=${left};t=${10 - left}`]),
+      ...[4, 3, 2, 1].map((left) => ['200', null, policy, `"read-caller";r=${left};t=${10 - left}`]),
+      ['200', null, policy, '"read-caller";r=0;t=1'],
       ['429', '1', policy, '"read-caller";r=0;t=1'],
     ])
   })

@@ -225,7 +225,9 @@ describe('the RateLimit fields', () => {
     }
     assert.deepEqual(fields, [
       ...Array<undefined>(5).fill(undefined),
-      ...[4, 3, 2, 1, 0].map((left) => `"read-caller";r=${left};t=${10 - left}`),
+      ...[4, 3, 2, 1].map((left) => `"read-caller";r=${left};t=${10 - left}`),
+      // No call is left: the time until the next one, as in the refusal that would follow.
+      '"read-caller";r=0;t=1',
     ])
     for (const at of [2, 3])
       for (let count = 0; count < 7; count++) calls.enter(get, identityOf(organization, at), undefined)

@@ -101,9 +101,11 @@ export function openRateScope({ name, perSecond, maxMeters, clock }: RateScopeOp
     },
     fieldsOf(meter, costClass, now) {
       const policy = policies[costClass]
-      const fullAt = meter.fullAt[costClass] ?? 0
       if (!policy) return {}
-      return rateFields(policy, callsLeft(fullAt, policy.rate, now), secondsUntilFull(fullAt, now))
+      const fullAt = meter.fullAt[costClass] ?? 0
+      const left = callsLeft(fullAt, policy.rate, now)
+      const seconds = left > 0 ? secondsUntilFull(fullAt, now) : secondsUntilCall(fullAt, policy.rate, now)
+      return rateFields(policy, left, seconds)
     },
     takeUnshared: () => unshared.take(clock()),
     addForeign(costClass, key, calls) {
