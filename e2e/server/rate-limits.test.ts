@@ -16,6 +16,7 @@ import type { TestIdentity } from '../../server/testing/identities.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
+import { digestOf, ociClient } from '../registry/oci-client.ts'
 import type { ExchangePlatform } from '../sign-in/exchange-platform.ts'
 import { startExchangePlatform } from '../sign-in/exchange-platform.ts'
 
@@ -104,6 +105,47 @@ onEachStore('rate limits', (engine) => {
       ['200', null, policy, '"read-caller";r=0;t=1'],
       ['429', '1', policy, '"read-caller";r=0;t=1'],
     ])
+  })
+
+  test('send RateLimit with errors of calls that were admitted', async () => {
+    const caller = await newCaller()
+    const request = (path: string) =>
+      fetch(platform.url + path, { headers: { authorization: `Bearer ${caller.token}` } })
+    for (let at = 0; at < 5; at++) await read(caller)
+    const group = `/iam/v2beta1/groups/${caller.organization}`
+    const seen: [number, string | null][] = []
+    for (const path of [
+      `${group}/0123456789abcdef`,
+      `${group}?unknown=1`,
+      '/v2/acme/none/manifests/latest',
+    ]) {
+      const { status, headers } = await request(path)
+      seen.push([status, headers.get('ratelimit')])
+    }
+    assert.deepEqual(seen, [
+      [404, '"read-caller";r=4;t=6'],
+      [400, '"read-caller";r=3;t=7'],
+      [404, '"read-caller";r=2;t=8'],
+    ])
+    const { headers } = await fetch(platform.url + group, { headers: { authorization: 'Bearer x' } })
+    assert.equal(headers.get('ratelimit'), null)
+  })
+
+  test('send RateLimit at the registry', async () => {
+    const caller = await newCaller()
+    for (let at = 0; at < 5; at++) await read(caller)
+    const owner = ociClient(platform.url, platform.owner.token)
+    const digest = await owner.pushImage('acme/web', 'latest', 'layer')
+    const client = ociClient(platform.url, caller.token)
+    for (const [path, left] of [
+      ['/v2/', 4],
+      [`/v2/acme/web/manifests/${digest}`, 3],
+      [`/v2/acme/web/blobs/${digestOf('layer')}`, 2],
+    ] as const) {
+      const { headers } = await client.expect(200, 'GET', path)
+      assert.equal(headers.get('ratelimit-policy'), '"read-caller";q=10;w=10')
+      assert.equal(headers.get('ratelimit'), `"read-caller";r=${left};t=${10 - left}`)
+    }
   })
 
   test('send the same fields as metadata over gRPC', async () => {

@@ -221,6 +221,14 @@ export const textOf = ({ code, message }: StatusError) => message.slice(`${codeP
 export const withoutDetails = (error: StatusError) =>
   new StatusError(error.code, textOf(error), { http: error.http, headers: error.headers })
 
+/** A copy with further headers: the error itself may be thrown for other requests too. */
+export const withHeaders = (error: StatusError, headers: Record<string, string>) =>
+  new StatusError(error.code, textOf(error), {
+    ...error,
+    headers: { ...error.headers, ...headers },
+    cause: error.cause,
+  })
+
 export const alreadyExists = (text: string) => new StatusError(Code.ALREADY_EXISTS, text)
 
 /**

@@ -16,6 +16,7 @@ export function call<I extends DescMessage, O extends DescMessage>(
   const readRequest = () => andThen(read(), (request) => create(method.input, request))
   return andThen(corridor(endpointOf(method), envelope, readRequest), (reply) => {
     if (reply.onSent) onClosed(response, reply.onSent)
+    if (reply.headers && !response.headersSent) response.setHeaders(new Map(Object.entries(reply.headers)))
     // The handler of this method made the message.
     if (reply.unencoded) return reply.unencoded.message as MessageShape<O>
     return fromBinary(method.output, reply.bytes())

@@ -4,7 +4,7 @@ import type { Message } from '@bufbuild/protobuf'
 import type { Method } from '@stemma/api/method.ts'
 import { isValidateOnly } from '@stemma/api/validation.ts'
 import type { StatusError } from '../aip/errors.ts'
-import { asStatusError, TooExpensive } from '../aip/errors.ts'
+import { asStatusError, TooExpensive, withHeaders } from '../aip/errors.ts'
 import type { Authenticate } from '../auth/tokens/authenticate.ts'
 import type { CallLimits } from '../limits/rate/call-limits.ts'
 import type { Meter } from '../limits/rate/meter.ts'
@@ -135,9 +135,11 @@ export function openCorridor({
     const reserve = (bytes: number) =>
       unsent.reserve({ identity: caller?.identity ?? '', address: envelope.address }, bytes)
 
+    const limitFields = () => limits.fieldsOf(costClass, callerMeter, networkMeter, started)
+
     function finish(reply: Reply): Reply {
       const { parts } = reply
-      const headers = limits.fieldsOf(costClass, callerMeter, networkMeter, started)
+      const headers = limitFields()
       if (parts && envelope.door === 'rest')
         return { ...reply, headers, parts: () => countedParts(parts(), reserve, errorOf, reportEnd) }
       const rendered = renderFor(reply, envelope.door)
@@ -153,7 +155,9 @@ export function openCorridor({
       reportEnd(error)
       if (!method.isRead && caller?.identity && received && !isValidation(method, received))
         onRefusedWrite?.(method, envelope, caller, received, error.code)
-      throw error
+      // Refusals of a call that was not admitted are constant, and must stay cheap.
+      const fields = caller && !error.isConstant ? limitFields() : undefined
+      throw fields ? withHeaders(error, fields) : error
     }
 
     return recover(
