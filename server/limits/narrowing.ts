@@ -8,7 +8,10 @@ import { deadlineExceeded } from '../aip/errors.ts'
 import { costClassOf } from './rate/cost-class.ts'
 
 /** Parameters of a list that are not filters. */
-const nonFilters = new Set(['page_size', 'page_token', 'order_by', 'skip'])
+const nonFilters = new Set([
+  ...['page_size', 'page_token', 'order_by', 'skip', 'format'],
+  ...['after_sequence', 'follow'], // a stream without them sends less
+])
 /** The filters by position in the tree that are always cheaper than the whole list. */
 const treeFilters = ['uidp.descendants_of', 'uidp.children_of']
 
@@ -19,8 +22,12 @@ export function withNarrowingAdvice(method: Method, error: StatusError): StatusE
   return advice === undefined ? error : deadlineExceeded(advice)
 }
 
-/** Undefined if the request has neither pages nor filters. */
-function adviceFor({ desc: { input }, isStream }: Method): string | undefined {
+/** Undefined if the request has neither pages nor filters, or if callers do not set its fields themselves. */
+function adviceFor({ desc: { name: methodName, input }, bindings, isStream }: Method): string | undefined {
+  // Clients of the registry protocol do not know the fields of the methods without bindings.
+  if (bindings.length === 0) return undefined
+  // Some questions have the cost of a list, but no filters.
+  if (!isStream && !methodName.startsWith('List')) return undefined
   // Some streams have the request of a list, but no pages.
   const hasPages = !isStream && input.fields.some(({ name }) => name === 'page_size')
   const filters = input.fields.filter(isFilter).flatMap(filterNames)
@@ -31,8 +38,9 @@ function adviceFor({ desc: { input }, isStream }: Method): string | undefined {
   return ways.length > 0 ? `ask for less: ${ways.join(', or ')}` : undefined
 }
 
-/** Every call sets the required fields, so they are not filters. */
-const isFilter = (field: DescField) => !nonFilters.has(field.name) && !isRequired(field)
+/** Every call sets the required fields, so they are not filters. `include_…` makes a list longer. */
+const isFilter = (field: DescField) =>
+  !nonFilters.has(field.name) && !field.name.startsWith('include_') && !isRequired(field)
 
 const filterNames = ({ name }: DescField) => (name === 'uidp' ? treeFilters : [name])
 
