@@ -39,6 +39,8 @@ function contentOf(response: IncomingMessage, size: number, length: number): Blo
     async sendTo(destination, signal) {
       const options = { end: false, ...(signal ? { signal } : {}) }
       await pipeline(response, destination, options).catch((error) => {
+        // Without `end`, a failure of the storage does not destroy the destination.
+        if (!signal?.aborted && !destination.destroyed) throw storageError(error)
         throw new BlobError('interrupted', 'the content was not sent completely', error)
       })
     },
