@@ -1,5 +1,7 @@
 // Limits of the registry: open uploads, running uploads, slow bodies, and refusals before the body.
 import assert from 'node:assert/strict'
+import { rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
@@ -99,6 +101,27 @@ onEachStore('limits of the registry', (engine) => {
     while ((await uploads()) === 0) await nextTurn()
     raw.close()
     while ((await uploads()) > 0) await nextTurn()
+  })
+
+  test('an upload that the storage cannot begin leaves nothing', async () => {
+    await cancelAll()
+    const folder = join(platform.config.dataDir, 'content/uploads')
+    await rename(folder, `${folder}-away`)
+    await writeFile(folder, 'a file in place of the folder')
+    try {
+      const path = '/v2/acme/web/blobs/uploads/'
+      const content = 'not stored'
+      assert.equal(await client.errorOf('POST', path), '503 UNAVAILABLE')
+      const inOneRequest = `${path}?digest=${digestOf(content)}`
+      assert.equal(await client.errorOf('POST', inOneRequest, { body: content }), '503 UNAVAILABLE')
+      assert.deepEqual(await platform.store.query(sql`select id from uploads`), [])
+      const blobs = sql`select digest from blobs where digest = ${digestOf(content)}`
+      assert.deepEqual(await platform.store.query(blobs), [])
+    } finally {
+      await rm(folder)
+      await rename(`${folder}-away`, folder)
+    }
+    await client.pushBlob('acme/web', 'not stored')
   })
 
   test('a caller with too many running uploads is refused before the body is sent', async () => {

@@ -67,7 +67,15 @@ async function newUpload(
     }),
   )
   const { id, lease, identity } = reply
-  const upload = await deps.blobs.begin(id, algorithm)
+  const upload = await deps.blobs.begin(id, algorithm).catch(async (error: unknown) => {
+    // Otherwise each retry of the client would add an upload that counts.
+    try {
+      await call(deps, exchange, Content.method.cancelUpload, () => ({ repo, id, lease }))
+    } catch {
+      // It is collected later.
+    }
+    throw error
+  })
   return { repo, lease, identity, upload, reservation: reply, isHeld: open, mayBePublished: false }
 }
 
