@@ -68,7 +68,7 @@ export function openRegistryDoor(deps: RegistryDoorDependencies): Mount {
       bodyBudget: openBodyBudget(maxManifestMemory),
       minimumRate: deps.minimumRate ?? defaultMinimumRate,
       findRepo: openRepoLookup(store),
-      ...{ blobs, lostBlobs: openLostBlobs(blobs, onError) },
+      ...{ blobs, lostBlobs: openLostBlobs(blobs, now, onError) },
       ...{ baseUrl: config.baseUrl, createsRepos: config.repoCreation === 'push' },
       // Published clients of a vendor use its name in paths, as they do in the names of gRPC services.
       extensions: new Set(['stemma.', ...config.vendorPrefixes].map((prefix) => `_${prefix.slice(0, -1)}`)),

@@ -1,11 +1,14 @@
 // The registry with its content in S3.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import type { Digest } from '../../server/blobs/digest.ts'
+import { openS3Store } from '../../server/blobs/s3/s3-store.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import type { S3Server } from '../../server/testing/s3-server.ts'
 import { startS3Server } from '../../server/testing/s3-server.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
+import { captureLog } from '../server/captured-log.ts'
 import type { OciClient } from './oci-client.ts'
 import { digestOf, ociClient } from './oci-client.ts'
 
@@ -13,9 +16,10 @@ onEachStore('the registry with its content in S3', (engine) => {
   let s3: S3Server
   let platform: Platform
   let client: OciClient
+  const captured = captureLog('error')
   before(async () => {
     s3 = await startS3Server()
-    platform = await startPlatform(engine, [...s3.settings, '--s3-redirect', '300'])
+    platform = await startPlatform(engine, [...s3.settings, '--s3-redirect', '300'], {}, captured.log)
     client = ociClient(platform.url, platform.owner.token)
   })
   after(async () => {
@@ -60,4 +64,28 @@ onEachStore('the registry with its content in S3', (engine) => {
     await client.pushBlob('acme/other', 'something else')
     await client.expect(404, 'GET', path.replace('web', 'other'), withoutFollowing)
   })
+  test('reports a blob that S3 has lost once, and a push repairs it', async () => {
+    const lost = 'lost'
+    for (const name of ['acme/web', 'acme/api']) await client.pushBlob(name, lost)
+    const lostPath = `/v2/acme/web/blobs/${digestOf(lost)}`
+    await forgetBlob(lost)
+    for (const name of ['web', 'api']) {
+      const from = lostPath.replace('web', name)
+      assert.equal(await client.errorOf('GET', from, withoutFollowing), '404 BLOB_UNKNOWN')
+    }
+    const reports = captured.written.filter((line) => line.includes(`blob ${digestOf(lost)} is missing`))
+    assert.equal(reports.length, 1)
+    await client.expect(404, 'HEAD', lostPath)
+    await client.expect(202, 'POST', `/v2/acme/tools/blobs/uploads/?mount=${digestOf(lost)}&from=acme/web`)
+    await client.pushBlob('acme/web', lost)
+    await client.expect(307, 'GET', lostPath, withoutFollowing)
+    await client.expect(200, 'HEAD', lostPath)
+  })
+
+  /** Deletes the object of a blob, and nothing else. */
+  async function forgetBlob(content: string): Promise<void> {
+    const blobs = await openS3Store(s3.options)
+    await blobs.delete(digestOf(content) as Digest) // digestOf returns a valid digest
+    await blobs.close()
+  }
 })

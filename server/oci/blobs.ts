@@ -47,8 +47,10 @@ async function sendBlob(
 ): Promise<RegistryResponse | undefined> {
   const range = requestedRange(request.headers.range, size)
   if (range === 'unsatisfiable') throw unsatisfiable(size)
-  if (deps.blobs.redirectUrl && !isFromOwnPage(request))
+  if (deps.blobs.redirectUrl && !isFromOwnPage(request)) {
+    if (!(await deps.lostBlobs.isStored(digest))) throw lost(digest)
     return redirectTo(await deps.blobs.redirectUrl(digest), digest)
+  }
   const content = await deps.blobs.read(digest, range).catch((error: unknown) => {
     if (!(error instanceof BlobError) || error.code !== 'not-found') throw error
     deps.lostBlobs.note(digest)

@@ -15,19 +15,42 @@ export type LostBlobs = {
    */
   isLost(digest: Digest): Promise<boolean>
   isNoted(digest: Digest): boolean
+  /**
+   * Whether the storage has a blob that clients read from the storage directly, so that the server
+   * would not notice a loss. The answer yes is remembered for `foundMs`. A loss is noted.
+   */
+  isStored(digest: Digest): Promise<boolean>
 }
 
 const maxNoted = 10_000
+const maxFound = 10_000
+const foundMs = 10 * 60_000
 
-export function openLostBlobs(blobs: Pick<BlobStore, 'read'>, onError: (error: unknown) => void): LostBlobs {
+export function openLostBlobs(
+  blobs: Pick<BlobStore, 'read' | 'size'>,
+  now: () => number,
+  onError: (error: unknown) => void,
+): LostBlobs {
   const noted = new BoundedMap<Digest, true>(maxNoted)
+  /** Blobs that the storage has, with the time until which this is believed. */
+  const found = new BoundedMap<Digest, number>(maxFound)
   const isNoted = (digest: Digest) => noted.has(digest)
+  function note(digest: Digest): void {
+    if (isNoted(digest)) return
+    noted.set(digest, true)
+    onError(new Error(`blob ${digest} is missing in the storage; push an image that contains it again`))
+  }
   return {
-    isNoted,
-    note(digest) {
-      if (isNoted(digest)) return
-      noted.set(digest, true)
-      onError(new Error(`blob ${digest} is missing in the storage; push an image that contains it again`))
+    ...{ isNoted, note },
+    async isStored(digest) {
+      if ((found.get(digest) ?? 0) > now()) return true
+      if ((await blobs.size(digest)) === undefined) {
+        note(digest)
+        return false
+      }
+      noted.delete(digest)
+      found.set(digest, now() + foundMs)
+      return true
     },
     async isLost(digest) {
       if (!isNoted(digest)) return false
