@@ -3,7 +3,7 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import type { Connection } from '@stemma/api'
 import { commandOf, rowsField } from '../contract/commands.ts'
 
-/** Limits the uids in the URL of one call. About ten uids of groups that are 32 levels deep fit. */
+/** Limits the uids in one call. About ten uids of groups that are 32 levels deep fit. */
 const maxUidBytes = 6000
 /** Bounds the calls for a caller with roles in many groups. Groups beyond it are shown by uid. */
 const maxUids = 1000

@@ -43,7 +43,7 @@ async function isSignedIn(context: Context, runtime: Runtime): Promise<boolean> 
 }
 
 async function isOnPath(program: string, { PATH = '' }: NodeJS.ProcessEnv): Promise<boolean> {
-  // npm installs a script with this ending beside the program on Windows.
+  // On Windows, npm installs a script whose name ends with .cmd.
   const name = process.platform === 'win32' ? `${program}.cmd` : program
   for (const folder of PATH.split(delimiter).filter(Boolean))
     if (

@@ -1,5 +1,5 @@
-// The file in which docker keeps passwords of registries, or the names of the programs that do. Podman, skopeo, crane and
-// others read it, too.
+// The file in which docker keeps passwords of registries, or the names of the credential helpers
+// that keep them. Podman, skopeo, crane and others read it, too.
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -8,9 +8,10 @@ import { isInGroup, parentOf, uidsOnPath } from './uids.ts'
 const maxRoles = 200
 
 /**
- * The built-in roles, and those of a group, of the groups above it and of the groups below it. `hasMore`: there are
- * further roles, which are not returned. The groups on the path have a list each, so that the many roles of other groups
- * cannot displace the roles that can be bound in the group.
+ * The built-in roles, and those of a group, of the groups above it and of the groups below it.
+ * `hasMore`: there are further roles, which are not returned. The roles of each group on the path
+ * are requested separately, so that the many roles of other groups cannot displace the roles that
+ * can be bound in the group.
  */
 export function readRoles(group: string): Read<{ roles: RoleJson[]; hasMore: boolean }> {
   return {

@@ -59,8 +59,9 @@ const hourMs = 60 * minuteMs
 const hoursOf = ({ query }: Place) => Number(query.get('since')) || 0
 
 /**
- * The end of such a period, in milliseconds. The pager keeps it in the URL of later pages. It is rounded down to the
- * minute, so that a page that is opened again soon is shown from the cache.
+ * The end of a period such as “last day”, in milliseconds since 1970. The pager keeps it in the URL
+ * of later pages. It is rounded down to the minute, so that a page that is opened again soon is
+ * shown from the cache.
  */
 function timeOf({ query, openTime }: Place): number {
   const at = Number(query.get('at'))
