@@ -86,8 +86,8 @@ export default function Roles({ place }: PageProps) {
       </section>
       {hasMore && (
         <p class="quiet">
-          Only the first 200 roles of each group on the path, and of all groups below, were read. Use the API
-          to list all.
+          Only the first 200 roles of each group on the path, and the first 200 of all groups below, are
+          shown. Use the API to list all.
         </p>
       )}
       <PageCommands stemma="stemma roles list" curl={{ path: '/iam/v2beta1/roles?order_by=name' }} />
