@@ -229,6 +229,20 @@ examples('tags', {
     await assertTally(stage)
   },
 
+  async 'a caller who may only create tags cannot move or change an existing one'(stage) {
+    const { succeed, fail, owner, platform } = stage
+    const parent = await makeRepo(stage)
+    const { token } = await platform.addIdentityWith(owner.organization, ['CAP_TAG_CREATE'])
+    const tag = { name: 'latest', digest: digest('a') }
+    const { uid } = await succeed(createTag, { parent, tag }, token)
+    for (const change of [{ digest: digest('b') }, { deprecated: true }, {}]) {
+      const error = await fail(createTag, { parent, tag: { ...tag, ...change } }, token)
+      assert.equal(error.code, 7)
+      assert.match(error.message, /tag\.update/)
+    }
+    assert.equal((await succeed(getTag, { uid: uid as string })).digest, digest('a'))
+  },
+
   async 'a tag can be updated in part, and a move is recorded in its history'(stage) {
     const { succeed, fail } = stage
     const repo = await makeRepo(stage)

@@ -146,6 +146,16 @@ examples('tags of v1', {
     assert.deepEqual(violations(await fail(v1.createTag, { tag })), ['repoId'])
   },
 
+  async 'a caller who may only create cannot move or change an existing tag'(stage) {
+    const { succeed, fail, owner, platform } = stage
+    const repoId = (await makeRepo(stage)).id as string
+    const { token } = await platform.addIdentityWith(owner.organization, ['CAP_TAG_CREATE'])
+    const tag = { name: 'latest', digest: digest('a') }
+    await succeed(v1.createTag, { repoId, tag }, token)
+    assert.equal((await fail(v1.createTag, { repoId, tag: { ...tag, digest: digest('b') } }, token)).code, 7)
+    assert.equal((await fail(v1.createTag, { repoId, tag: { name: 'latest' } }, token)).code, 7)
+  },
+
   async 'an update replaces all fields, except an omitted digest, and is recorded in the history'(stage) {
     const { succeed, fail } = stage
     const repoId = (await makeRepo(stage)).id as string

@@ -1,18 +1,22 @@
 // Creates tags and moves them to other images. Every move is recorded in the history of the tag.
 import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import type { Tag } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { TagSchema } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { Code } from '../../aip/code.ts'
-import { StatusError } from '../../aip/errors.ts'
+import { permissionDenied, StatusError } from '../../aip/errors.ts'
 import { newChildUid, parentOf } from '../../aip/uid.ts'
+import type { WriteGrants } from '../../policy/admit.ts'
+import { nameOf } from '../../policy/capabilities.ts'
+import { holds } from '../../policy/grants.ts'
 import type { Sql } from '../../store/sql.ts'
 import { sql } from '../../store/sql.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
 import { createIn } from '../create.ts'
-import type { WriteContext } from '../dependencies.ts'
+import type { Dependencies } from '../dependencies.ts'
 import { lockResource, nextUpdateTime, replaceResource } from '../stored-resource.ts'
 import { patternsIn, requireMutable } from './immutable-tags.ts'
 import { readTagContent, refreshTag, setTagContent } from './tag-content.ts'
@@ -40,15 +44,18 @@ export async function retryTagRace<T>(run: () => Promise<T>): Promise<T> {
  */
 export type PlacedTag = { uid: string; movedFrom: string }
 
+type TagContext = Pick<Dependencies, 'now' | 'random'> & { access: WriteGrants }
+
 /**
  * Creates the tag or, if the repo has a tag of this name, moves it; a draft without a digest then changes the other
- * fields only.
+ * fields only. Each needs its own capability.
  */
-export function* createOrMove(context: WriteContext, repo: string, draft: Tag): Work<PlacedTag> {
+export function* createOrMove(context: TagContext, repo: string, draft: Tag): Work<PlacedTag> {
   const row = yield* first(sql`select t.uid, r.immutable_tags from tags t join repos r on r.uid = t.parent
     where t.parent = ${repo} and t.name = ${draft.name}`)
-  if (row) return yield* move(context, row[0] as string, draft, patternsIn(row[1]))
   const { access, now, random } = context
+  requireTagAccess(access, row ? Capability.CAP_TAG_UPDATE : Capability.CAP_TAG_CREATE, repo)
+  if (row) return yield* move(context, row[0] as string, draft, patternsIn(row[1]))
   if (draft.digest !== '') setTagContent(draft, yield* readTagContent(repo, draft.digest))
   const time = now()
   const uid = newChildUid(repo, time, random)
@@ -62,8 +69,12 @@ export function* createOrMove(context: WriteContext, repo: string, draft: Tag): 
   return { uid, movedFrom: '' }
 }
 
+function requireTagAccess(grants: WriteGrants, capability: Capability, repo: string): void {
+  if (!holds(grants, [capability], repo)) throw permissionDenied(nameOf(capability), repo)
+}
+
 function* move(
-  { access, now }: WriteContext,
+  { access, now }: TagContext,
   uid: string,
   draft: Tag,
   immutable: readonly string[],
@@ -97,7 +108,7 @@ function* move(
  * must be sorted.
  */
 export function* pointTags(
-  context: WriteContext,
+  context: TagContext,
   repo: string,
   names: readonly string[],
   digest: string,

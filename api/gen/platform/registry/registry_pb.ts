@@ -4514,7 +4514,8 @@ export const Registry: GenService<{
   /**
    * Creates a tag in a repo. Without a `digest`, the tag names no image yet. If the repo has a tag
    * with this name, the call replaces the fields of that tag and moves it to the image with this
-   * `digest`; without a `digest`, the tag keeps the one it has.
+   * `digest`; without a `digest`, the tag keeps the one it has. For a tag that exists, the
+   * call also needs `tag.update`.
    *
    * @generated from rpc platform.registry.Registry.CreateTag
    */

@@ -1,18 +1,13 @@
 // Stores a manifest with everything that is known about it, and moves tags to it, in one transaction.
 import { create } from '@bufbuild/protobuf'
-import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import type { PutManifestRequest } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { ManifestSchema } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
-import { permissionDenied, StatusError } from '../../../aip/errors.ts'
+import { StatusError } from '../../../aip/errors.ts'
 import type { BoundedMap } from '../../../bounded-map.ts'
-import type { WriteGrants } from '../../../policy/admit.ts'
 import { admitToRead, admitToWrite } from '../../../policy/admit.ts'
-import { nameOf } from '../../../policy/capabilities.ts'
-import { holds } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { among, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
-import { first } from '../../../store/work.ts'
 import type { Reply } from '../../../wire/reply.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import type { Dependencies } from '../../dependencies.ts'
@@ -65,7 +60,6 @@ function* storeAndTag(
   const parts = yield* readParts(repo, manifest)
   const pushed = { repo, digest, content, platforms, time: now() }
   const change = yield* storeManifest(access, pushed, manifest, parts)
-  for (const name of tags) yield* requireTagAccess(access, repo, name)
   const movedFrom = yield* pointTags({ access, now, random }, repo, tags, digest)
   if (change) yield* refreshTags(access, repo, digest)
   const touched = change === 'new' ? movedFrom : [digest, ...movedFrom]
@@ -133,11 +127,4 @@ async function platformsOfImage(
     if (error instanceof StatusError) return []
     throw error
   }
-}
-
-/** A push to a new tag creates it, and a push to an existing one moves it: each needs its own capability. */
-function* requireTagAccess(grants: WriteGrants, repo: string, name: string): Work<void> {
-  const exists = yield* first(sql`select 1 from tags where parent = ${repo} and name = ${name}`)
-  const capability = exists ? Capability.CAP_TAG_UPDATE : Capability.CAP_TAG_CREATE
-  if (!holds(grants, [capability], repo)) throw permissionDenied(nameOf(capability), repo)
 }

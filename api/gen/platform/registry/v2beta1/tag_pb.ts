@@ -699,7 +699,7 @@ export const TagsService: GenService<{
   },
   /**
    * Creates a tag in a repo. If the repo already has a tag with this name, moves that tag to the image with this
-   * `digest`.
+   * `digest`, which also needs `tag.update`.
    *
    * @generated from rpc platform.registry.v2beta1.TagsService.CreateTag
    */
