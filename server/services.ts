@@ -37,6 +37,7 @@ import type { AnyService } from './resources/resource.ts'
 import { defineService } from './resources/resource.ts'
 import type { CallV2 } from './resources/v1/call-v2.ts'
 import type { V1Dependencies } from './resources/v1/dependencies.ts'
+import { withoutPreconditionDetails } from './resources/v1/precondition-details.ts'
 import { securityAdvisoryService } from './resources/vulnerabilities/advisories/security-advisory/service.ts'
 import type { Call, Endpoint, Handler, SentKey } from './rpc/call.ts'
 import { openCorridor } from './rpc/corridor.ts'
@@ -98,7 +99,12 @@ export function endpointsOf(deps: ServiceDependencies): Endpoint[] {
     ownerInvites: ownerInvitesOf(deps),
     images: imageReadsOf(deps),
   }
-  return [...v2, ...v1Services.flatMap((service) => serve(service, v1Deps))]
+  const v1 = v1Services.flatMap((service) => serve(service, v1Deps))
+  return [...v2, ...v1.map(asV1)]
+}
+
+function asV1({ method, handler }: Endpoint): Endpoint {
+  return { method, handler: withoutPreconditionDetails(handler as Handler) } // v1 has no streams
 }
 
 /** With `forValidation`, methods that accept `validate_only` also get a validator: the same handler without effects. */

@@ -13,6 +13,7 @@ import type { TestIdentity } from '../../server/testing/identities.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
+import { detail } from '../contract/examples.ts'
 import { addSecondOwner, senderTo } from '../scim/scim-platform.ts'
 import { addIdentityProvider } from '../sign-in/organizations.ts'
 
@@ -111,7 +112,9 @@ onEachStore('the SCIM token of an identity provider', (engine) => {
     )
     assert.match(String(row?.[0]), /^[\w-]{43}$/)
     assert.equal(await codeOf(v2.generateScimToken, { identityProviderUid: uid }), Code.FAILED_PRECONDITION)
-    assert.equal(await codeOf(v1.generateScimToken, { identityProviderId: uid }), Code.FAILED_PRECONDITION)
+    const { error } = await call(v1.generateScimToken, { identityProviderId: uid })
+    assert.equal(error?.code, Code.FAILED_PRECONDITION)
+    assert.deepEqual(error && detail(error, 'PreconditionFailure'), undefined)
     assert.equal(await statusWith(uid, token), 403, 'provisioning is off')
     await enable(uid)
     assert.equal(await statusWith(uid, token), 200)

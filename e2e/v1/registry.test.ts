@@ -7,7 +7,7 @@ import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts
 import { talliedKinds } from '../../server/storage.ts'
 import { checkTally } from '../../server/store/check.ts'
 import type { ExampleContext } from '../contract/examples.ts'
-import { examples, make, violations } from '../contract/examples.ts'
+import { detail, examples, make, violations } from '../contract/examples.ts'
 
 const v1 = Registry.method
 const v2 = { ...ReposService.method, ...TagsService.method }
@@ -154,6 +154,23 @@ examples('tags of v1', {
     await succeed(v1.createTag, { repoId, tag }, token)
     assert.equal((await fail(v1.createTag, { repoId, tag: { ...tag, digest: digest('b') } }, token)).code, 7)
     assert.equal((await fail(v1.createTag, { repoId, tag: { name: 'latest' } }, token)).code, 7)
+  },
+
+  async 'refusals to move an immutable tag have no error details'(stage) {
+    const { succeed, fail, owner } = stage
+    const repo = { name: 'releases', immutableTags: ['v*'] }
+    const repoId = await make(stage, v2.createRepo, { parent: owner.organization, repo })
+    const tag = { name: 'v1', digest: digest('a') }
+    const id = (await succeed(v1.createTag, { repoId, tag })).id as string
+    const moved = { ...tag, digest: digest('b') }
+    const errors = [
+      await fail(v1.createTag, { repoId, tag: moved }),
+      await fail(v1.updateTag, { id, ...moved }),
+    ]
+    for (const error of errors) {
+      assert.deepEqual([error.code, detail(error, 'PreconditionFailure')], [9, undefined])
+      assert.match(error.message, /tag v1 cannot be moved/)
+    }
   },
 
   async 'an update replaces all fields, except an omitted digest, and is recorded in the history'(stage) {

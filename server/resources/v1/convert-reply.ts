@@ -1,6 +1,4 @@
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
-import { Code } from '../../aip/code.ts'
-import { StatusError, withoutDetails } from '../../aip/errors.ts'
 import type { Reply } from '../../wire/reply.ts'
 import { emptyReply, messageReply } from '../../wire/reply.ts'
 import type { V2Reply } from './call-v2.ts'
@@ -22,16 +20,6 @@ export async function convertReply<O extends DescMessage, D extends DescMessage>
 
 /** The reply of v1 to Delete. */
 export async function deleteReply(reply: Promise<unknown>): Promise<Reply> {
-  await withoutPreconditionDetails(reply)
+  await reply
   return emptyReply
-}
-
-/** v1 describes a failed precondition only in the message; v2 also in the error details. */
-export async function withoutPreconditionDetails<T>(reply: Promise<T>): Promise<T> {
-  try {
-    return await reply
-  } catch (error) {
-    const isBlocked = error instanceof StatusError && error.code === Code.FAILED_PRECONDITION
-    throw isBlocked ? withoutDetails(error) : error
-  }
 }

@@ -11,7 +11,7 @@ import { TermsService } from '@stemma/api/gen/platform/iam/v2beta1/terms_pb.ts'
 import type { Call } from '../../../../rpc/call.ts'
 import { defineService } from '../../../resource.ts'
 import { listAllPages } from '../../all-pages.ts'
-import { convertReply, withoutPreconditionDetails } from '../../convert-reply.ts'
+import { convertReply } from '../../convert-reply.ts'
 import type { V1Dependencies } from '../../dependencies.ts'
 
 const v2 = TermsService.method
@@ -21,7 +21,7 @@ export const termsV1 = defineService({
   methods: (deps: V1Dependencies) => ({
     acceptTerms(call: Call<AcceptTermsRequest>) {
       const { group, documentIds } = call.request
-      const reply = withoutPreconditionDetails(deps.callV2(call, v2.acceptTerms, { group, documentIds }))
+      const reply = deps.callV2(call, v2.acceptTerms, { group, documentIds })
       return convertReply(reply, V1ResponseSchema, (response) =>
         create(V1ResponseSchema, { group: response.group, documentIds: response.documentIds }),
       )
