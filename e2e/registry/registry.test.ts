@@ -190,6 +190,15 @@ examples('repos', {
     assert.deepEqual(await succeed(getRepoReadme, { uid }), { uid, content: '' })
   },
 
+  async 'an update of the readme that changes nothing keeps the update time'(stage) {
+    const uid = await makeRepo(stage)
+    const write = () => stage.succeed(updateRepoReadme, { repoReadme: { uid, content: '# static' } })
+    const written = await write()
+    const repo = await stage.succeed(getRepo, { uid })
+    assert.deepEqual(await write(), written)
+    assert.deepEqual(await stage.succeed(getRepo, { uid }), repo)
+  },
+
   async 'an update of the repo keeps its readme, and an update of the readme keeps the repo'(stage) {
     const { succeed } = stage
     const uid = await makeRepo(stage)

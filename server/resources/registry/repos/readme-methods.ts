@@ -42,6 +42,7 @@ function* writeReadme({ now }: Dependencies, { demand, ifMatch }: Call, readme: 
   const stored = yield* lockResource(repos, uid)
   if (!stored) throw notFound(RepoSchema.typeName, uid)
   requireMatch(ifMatch, stored.updateTime)
+  if (stored.columns.readme === readme) return readmeReply(uid, readme, stored.updateTime)
   const updateTime = nextUpdateTime(now(), stored.updateTime)
   const repo = { ...stored.resource, updateTime: timestampFromMs(updateTime) }
   yield* replaceResource(access, repos, repo, { uid, updateTime, columns: { readme } })
