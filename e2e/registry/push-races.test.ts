@@ -14,6 +14,7 @@ import type { Call } from '../../server/rpc/call.ts'
 import { demandOf } from '../../server/rpc/demand.ts'
 import type { Store } from '../../server/store/db.ts'
 import { raw, sql } from '../../server/store/sql.ts'
+import { all } from '../../server/store/work.ts'
 import { restDoor } from '../../server/testing/doors.ts'
 import { testEnvelope } from '../../server/testing/envelope.ts'
 import type { Platform } from '../../server/testing/platform.ts'
@@ -22,7 +23,7 @@ import { onEachStore } from '../../server/testing/stores.ts'
 import { until } from '../server/stemmad.ts'
 import { numbers } from './inserted-manifests.ts'
 import { descriptor, digestOf, imageOf, ociClient, types } from './oci-client.ts'
-import { untilAnotherWaits, writeLocksOnTags } from './tag-locks.ts'
+import { untilAnotherWaits, untilAnotherWaitsOr, writeLocksOnTags } from './tag-locks.ts'
 
 /** An artifact, not an image: a push does not read a platform from its configuration. */
 const artifact = (layer: string) => imageOf(layer, { config: descriptor('{}', 'application/x') })
@@ -143,4 +144,31 @@ onEachStore('concurrent pushes', (engine) => {
       for (const { error } of await Promise.all(creates)) assert.equal(error, undefined)
     }
   })
+
+  for (const method of [TagsService.method.createTag, TagsService.method.updateTag])
+    test(`${method.name} moves a tag only when the repo is not locked to delete its manifests`, {
+      skip: engine === 'sqlite' && 'SQLite runs one write after another',
+    }, async () => {
+      const { call } = restDoor(platform.url)
+      const [name, digest] = [`moved-by-${method.name}`, digestOf(artifact('b'))]
+      const tag = { name, digest: digestOf(artifact('a')) }
+      const { body } = await call(TagsService.method.createTag, { parent: repo, tag }, platform.owner.token)
+      const uid = body?.uid as string
+      const locked = Promise.withResolvers<void>()
+      // Deletions of manifests and tags lock the repo in the same way.
+      const deletion = platform.store.write(function* () {
+        yield sql`select uid from repos where uid = ${repo} /*pg for update */`
+        locked.resolve()
+        yield raw(
+          untilAnotherWaitsOr(`exists (select from tags where name = '${name}' and digest = '${digest}')`),
+        )
+        return yield* all(sql`select digest from tags where uid = ${uid}`)
+      })
+      await locked.promise
+      const request =
+        method.name === 'CreateTag' ? { parent: repo, tag: { name, digest } } : { tag: { uid, digest } }
+      const moved = call(method, request, platform.owner.token)
+      assert.deepEqual(await deletion, [[tag.digest]], 'the tag has not moved')
+      assert.equal((await moved).body?.digest, digest)
+    })
 })

@@ -10,6 +10,7 @@ import { violationsOf } from '../aip/validate.ts'
 import type { WriteGrants } from '../policy/admit.ts'
 import { admitToWrite } from '../policy/admit.ts'
 import type { Call } from '../rpc/call.ts'
+import type { Sql } from '../store/sql.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { Columns } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
@@ -41,6 +42,8 @@ export type UpdateContext<D extends DescMessage, X extends ExtraColumns> = {
 }
 
 export type UpdateOptions<D extends DescMessage, X extends ExtraColumns> = {
+  /** A statement that locks rows before the resource. All calls lock in the same order, so that there is no deadlock. */
+  lockFirst?(uid: string): Sql
   /**
    * Checks rules that the contract cannot express, and sets the fields that only the service sets. Returns the extra
    * columns that change.
@@ -78,10 +81,11 @@ function* update<D extends DescMessage, X extends ExtraColumns>(
   { now, validatesOnly }: Dependencies,
   kind: Kind<D, X>,
   call: Call<UpdateRequest>,
-  { beforeUpdate, removeBatch, conflict }: UpdateOptions<D, X>,
+  { lockFirst, beforeUpdate, removeBatch, conflict }: UpdateOptions<D, X>,
 ): Work<Reply | undefined> {
   const grants = yield* admitToWrite(call.demand)
   const uid = call.demand.scope
+  if (lockFirst) yield lockFirst(uid)
   const stored = yield* lockResource(kind, uid, { liveAt: grants.time })
   if (!stored) throw notFound(kind.desc.typeName, uid)
   const { resource: current, columns, updateTime } = stored

@@ -51,8 +51,9 @@ type TagContext = Pick<Dependencies, 'now' | 'random'> & { access: WriteGrants }
  * fields only. Each needs its own capability.
  */
 export function* createOrMove(context: TagContext, repo: string, draft: Tag): Work<PlacedTag> {
+  // The lock lasts until the transaction ends, like that of lockRepo: meanwhile, no manifest of the repo is deleted.
   const row = yield* first(sql`select t.uid, r.immutable_tags from tags t join repos r on r.uid = t.parent
-    where t.parent = ${repo} and t.name = ${draft.name}`)
+    where t.parent = ${repo} and t.name = ${draft.name} /*pg for key share of r */`)
   const { access, now, random } = context
   requireTagAccess(access, row ? Capability.CAP_TAG_UPDATE : Capability.CAP_TAG_CREATE, repo)
   if (row) return yield* move(context, row[0] as string, draft, patternsIn(row[1]))

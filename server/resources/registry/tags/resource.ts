@@ -53,6 +53,8 @@ export function tagsMethods(deps: Dependencies, { mayOmitDigest = false } = {}) 
 
     updateTag: (call: Call<UpdateTagRequest>) =>
       updateResource(deps, tags, call, {
+        // As in createOrMove: while a tag moves, no manifest of the repo is deleted.
+        lockFirst: (uid) => sql`select uid from repos where uid = ${parentOf(uid)} /*pg for key share */`,
         *beforeUpdate({ current, merged, time }) {
           if (current.name !== merged.name) yield* requireMutableTag(merged.uid, 'renamed')
           if (merged.digest !== '')
