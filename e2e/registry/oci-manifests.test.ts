@@ -8,13 +8,14 @@ import { talliedKinds } from '../../server/storage.ts'
 import { checkTally } from '../../server/store/check.ts'
 import { raw, sql } from '../../server/store/sql.ts'
 import type { Work } from '../../server/store/work.ts'
+import { untilAnotherWaits } from '../../server/testing/lock-waits.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import { until } from '../server/stemmad.ts'
 import type { OciClient } from './oci-client.ts'
 import { descriptor, digestOf, imageOf, ociClient, types } from './oci-client.ts'
-import { untilAnotherWaits, writeLocksOnTags } from './tag-locks.ts'
+import { writeLocksOnTags } from './tag-locks.ts'
 
 onEachStore('manifests of the registry', (engine) => {
   let platform: Platform

@@ -17,13 +17,14 @@ import { raw, sql } from '../../server/store/sql.ts'
 import { all } from '../../server/store/work.ts'
 import { restDoor } from '../../server/testing/doors.ts'
 import { testEnvelope } from '../../server/testing/envelope.ts'
+import { untilAnotherWaits, untilAnotherWaitsOr } from '../../server/testing/lock-waits.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import { until } from '../server/stemmad.ts'
 import { numbers } from './inserted-manifests.ts'
 import { descriptor, digestOf, imageOf, ociClient, types } from './oci-client.ts'
-import { untilAnotherWaits, untilAnotherWaitsOr, writeLocksOnTags } from './tag-locks.ts'
+import { writeLocksOnTags } from './tag-locks.ts'
 
 /** An artifact, not an image: a push does not read a platform from its configuration. */
 const artifact = (layer: string) => imageOf(layer, { config: descriptor('{}', 'application/x') })

@@ -1,16 +1,4 @@
-// PostgreSQL statements that let tests run two transactions in a known order.
-
-/** Waits until another transaction of the database waits for a lock of this one, or the condition is true. */
-export const untilAnotherWaitsOr = (condition: string) => `do $$ begin
-  while not (${condition}) and not exists (select from pg_stat_activity where datname = current_database()
-      and pg_backend_pid() = any (pg_blocking_pids(pid))) loop
-    perform pg_stat_clear_snapshot(), pg_sleep(0.01);
-  end loop; end $$`
-
-/** Waits until another transaction of the database waits for a lock of this one. */
-export const untilAnotherWaits = untilAnotherWaitsOr('false')
-
-/** Has rows if a transaction of the database has changed a tag and has not ended. */
+/** A PostgreSQL statement. Has rows if a transaction of the database has changed a tag and has not ended. */
 export const writeLocksOnTags = `select 1 from pg_locks
   where relation = 'tags'::regclass and mode = 'RowExclusiveLock' and database =
     (select oid from pg_database where datname = current_database())`

@@ -25,16 +25,16 @@ import type { Call } from '../../../rpc/call.ts'
 import type { Sql } from '../../../store/sql.ts'
 import { raw, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
-import { all } from '../../../store/work.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
 import { messageReply, withWarnings } from '../../../wire/reply.ts'
 import type { Warning } from '../../../wire/warning.ts'
 import { createResource } from '../../create.ts'
-import { deleteResource, removeEntry } from '../../delete.ts'
+import { deleteResource } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
 import { equalTo, listResources, pointRegions } from '../../list.ts'
 import { nameSearch } from '../../name-search.ts'
+import { removeWhere } from '../../remove-where.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { removeExpired } from '../expired-bindings.ts'
@@ -139,12 +139,8 @@ export const identitiesResource = defineResource({
 })
 
 /** Deletes bindings in other organizations. The caller may be unable to see them, so they must not block the call. */
-function* removeForeignBindings(uid: string, access: WriteAccess): Work<void> {
-  const bindings = yield* all(
-    sql`select uid from role_bindings where identity = ${uid} and root <> ${rootOf(uid)}`,
-  )
-  for (const [binding] of bindings) yield* removeEntry(access, roleBindings, binding as string)
-}
+const removeForeignBindings = (uid: string, access: WriteAccess): Work<void> =>
+  removeWhere(access, roleBindings, sql`identity = ${uid} and root <> ${rootOf(uid)}`)
 
 function ofType(type: RelationshipType): Sql[] {
   if (type === RelationshipType.UNSPECIFIED) return []

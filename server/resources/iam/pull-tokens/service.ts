@@ -23,8 +23,9 @@ import { openPatterns } from '../../../claims/pattern.ts'
 import { admitToRead, admitToWrite } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { raw, sql } from '../../../store/sql.ts'
+import { readForDelete } from '../../../store/table.ts'
 import type { Work } from '../../../store/work.ts'
-import { all, first } from '../../../store/work.ts'
+import { first } from '../../../store/work.ts'
 import { andThen } from '../../../wire/maybe-promise.ts'
 import type { Reply } from '../../../wire/reply.ts'
 import { emptyReply, messageReply } from '../../../wire/reply.ts'
@@ -32,6 +33,7 @@ import { removeEntry } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { messageOf } from '../../kind.ts'
 import { equalTo, listResources } from '../../list.ts'
+import { removeWhere } from '../../remove-where.ts'
 import { defineService } from '../../resource.ts'
 import { identities } from '../identities/table.ts'
 import { roleBindings } from '../role-bindings/table.ts'
@@ -72,12 +74,12 @@ function pullTokensMethods(deps: Dependencies) {
       store.write(function* () {
         const access = yield* admitToWrite(call.demand)
         const uid = call.demand.scope
+        yield* readForDelete(identities.table, uid)
         const { updateTime } = yield* readIdentity(uid)
         requireMatch(call.ifMatch, updateTime)
         // An identity has at most 1000 role bindings (iam/binding.ts). Only the deleted identity
         // has access through them, so the caller needs no capability in their groups.
-        const bindings = yield* all(sql`select uid from role_bindings where identity = ${uid}`)
-        for (const [binding] of bindings) yield* removeEntry(access, roleBindings, binding as string)
+        yield* removeWhere(access, roleBindings, sql`identity = ${uid}`)
         yield* removeEntry(access, identities, uid)
         return emptyReply
       }, call.deadline),
