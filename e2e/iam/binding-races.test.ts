@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { PullTokensService } from '@stemma/api/gen/platform/registry/v2beta1/pull_token_pb.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { operatorAccess, signInAccess } from '../../server/policy/system-access.ts'
@@ -92,5 +93,22 @@ onEachStore('concurrent changes of role bindings', (engine) => {
       () => door.call(IdentitiesService.method.deleteIdentity, { uid: identity }, platform.owner.token),
     )
     assert.equal(error, undefined)
+  })
+
+  test('an invite grants its role even if the expiring binding of the guest is deleted meanwhile', {
+    skip,
+  }, async () => {
+    const { organization, token } = platform.owner
+    const { identity } = await platform.addIdentity(organization)
+    const expireTime = new Date(Date.now() + 3_600_000).toISOString()
+    const roleBinding = { identityUid: identity, roleUid: viewer, expireTime }
+    const request = { parent: organization, roleBinding }
+    const { error } = await door.call(RoleBindingsService.method.createRoleBinding, request, token)
+    assert.equal(error, undefined)
+    await duringChange(
+      () => unbind(identity),
+      () => platform.store.write(() => bindRole(context, identity, viewer, organization)),
+    )
+    assert.equal(await countOf('role_bindings', `identity = '${identity}' and parent = '${organization}'`), 1)
   })
 })

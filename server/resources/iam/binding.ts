@@ -48,7 +48,7 @@ export function* bindRole(
   const time = now()
   const existing = yield* first(sql`select uid, expire_time from role_bindings
     where identity = ${identity} and parent = ${group} and role = ${role} and ${isLiveAt(time)}`)
-  if (existing) return yield* removeExpiry(access, existing as [string, number], time)
+  if (existing && (yield* makePermanent(access, existing as [string, number], time))) return
   yield* requireBelowBindingLimit(identity, time)
   yield* removeExpiredBlockers(access, { identity, role, group }, time)
   const uid = newChildUid(group, time, random)
@@ -56,15 +56,17 @@ export function* bindRole(
   yield* createEntry(access, roleBindings, create(RoleBindingSchema), { uid, now: time, columns })
 }
 
-/** Makes a role binding permanent. */
-function* removeExpiry(
+/** Makes a role binding permanent. Returns false if it was deleted meanwhile. */
+function* makePermanent(
   access: WriteAccess,
   [uid, expireTime]: [uid: string, expireTime: number],
   time: number,
-): Work<void> {
-  const stored = expireTime < neverExpires && (yield* lockResource(roleBindings, uid, { liveAt: time }))
-  if (!stored) return
+): Work<boolean> {
+  if (expireTime >= neverExpires) return true
+  const stored = yield* lockResource(roleBindings, uid, { liveAt: time })
+  if (!stored) return false
   const { expireTime: _, ...permanent } = stored.resource
   const updateTime = nextUpdateTime(time, stored.updateTime)
   yield* replaceResource(access, roleBindings, permanent, { uid, updateTime })
+  return true
 }
