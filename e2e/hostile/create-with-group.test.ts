@@ -3,12 +3,19 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
+import { create as newMessage } from '@bufbuild/protobuf'
 import { GroupInvites } from '@stemma/api/gen/platform/iam/group_invite_pb.ts'
+import {
+  AccountAssociationSchema,
+  AccountAssociationsService,
+} from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
-import { signInAccess } from '../../server/policy/system-access.ts'
+import { operatorAccess, signInAccess } from '../../server/policy/system-access.ts'
+import { createEntry } from '../../server/resources/create.ts'
+import { accountAssociations } from '../../server/resources/iam/account-associations/table.ts'
 import { acceptInvite } from '../../server/resources/iam/group-invites/accept.ts'
 import { talliedKinds } from '../../server/storage.ts'
 import { checkTally } from '../../server/store/check.ts'
@@ -178,15 +185,42 @@ onEachStore('an organization that is created for somebody else', (engine) => {
     const [door] = doors as [Door]
     const { organization } = await create(door, creator.token, { group: 'kept' })
     await platform.addIdentity(organization)
+    const { organization: uid } = await create(door, creator.token, { group: 'kept' })
+    const association = newMessage(AccountAssociationSchema, { name: 'accounts' })
+    await platform.store.write(() =>
+      createEntry(operatorAccess, accountAssociations, association, { uid, now: now() }),
+    )
     clockOffsetMs = 3_700_000
     try {
       const token = await platform.tokenOf(creator.identity, now())
       const next = await create(door, token, { group: 'next' })
-      assert.equal(await countOrganizations('kept'), 1)
+      assert.equal(await countOrganizations('kept'), 2)
       const counted = await platform.store.query(
         sql`select organization from unclaimed_organizations where creator = ${creator.identity}`,
       )
       assert.deepEqual(counted.flat(), [next.organization])
+    } finally {
+      clockOffsetMs = 0
+    }
+  })
+
+  test('does not block its creator if its owner leaves it with an account association', async () => {
+    const creator = await newPerson()
+    const guest = await platform.addIdentity('')
+    const [door] = doors as [Door]
+    const gift = await create(door, creator.token, { group: 'left' })
+    await accept(gift.code, guest.identity)
+    const { error } = await door.call(
+      AccountAssociationsService.method.createAccountAssociation,
+      { parent: gift.organization, accountAssociation: { name: 'accounts' } },
+      guest.token,
+    )
+    assert.equal(error, undefined)
+    await platform.unbind(guest.identity)
+    clockOffsetMs = 3_700_000
+    try {
+      await create(door, await platform.tokenOf(creator.identity, now()), { group: 'next' })
+      assert.equal(await countOrganizations('left'), 1)
     } finally {
       clockOffsetMs = 0
     }

@@ -13,6 +13,7 @@ import { messageOf } from '../../kind.ts'
 import { bindRole } from '../binding.ts'
 import { keyIdOf } from './code.ts'
 import { groupInvites } from './table.ts'
+import { forgetUnclaimed } from './unclaimed-organizations.ts'
 
 export type Guest = {
   identity: string
@@ -58,6 +59,8 @@ export function* acceptInvite(context: WriteContext, code: string, guest: Guest)
   const role = yield* first(sql`select uid from roles where uid = ${roleUid} /*pg for key share */`)
   if (!role) throw failedPrecondition('ROLE_IS_GONE', 'the role that this invite offers was deleted')
   yield* bindRole(context, guest.identity, roleUid, group)
+  // Even if the guest deletes this binding later, the organization has been claimed.
+  yield forgetUnclaimed(group)
   const event = { group, kind: 'group_invites', uid, action: 'accepted' }
   yield* recordEvent(context.access, { ...event, details: { identity: guest.identity, role: roleUid } })
   if (singleUse) yield* removeEntry(context.access, groupInvites, uid)

@@ -2,12 +2,15 @@
 // nobody could delete them: a creator may have only a limited number, and those whose invite has
 // expired are deleted.
 import { tooManyRequests } from '../../../aip/errors.ts'
+import type { Sql } from '../../../store/sql.ts'
 import { sql } from '../../../store/sql.ts'
+import { readForDelete } from '../../../store/table.ts'
 import { contentsOf } from '../../../store/tally.ts'
 import type { Work } from '../../../store/work.ts'
 import { all, first } from '../../../store/work.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
 import { removeEntry } from '../../delete.ts'
+import { removeWhere } from '../../remove-where.ts'
 import { groups } from '../groups/table.ts'
 import { groupInvites } from './table.ts'
 
@@ -34,20 +37,26 @@ export function* requireFewUnclaimed(access: WriteAccess, creator: string, now: 
 }
 
 /**
- * Deletes an expired organization with its invites. If the operator has created something else in
- * it, the organization is kept, but no longer counts toward the limit of its creator, who could not
- * make room otherwise.
+ * Deletes an expired organization with its invites. If something else was created in it, such as by
+ * the operator, the organization is kept, but no longer counts toward the limit of its creator, who
+ * could not make room otherwise.
  */
 function* removeUnclaimed(access: WriteAccess, organization: string): Work<void> {
+  yield* readForDelete(groups.table, organization)
   const contents = yield* contentsOf(organization)
-  if (contents.some(({ kind }) => kind !== groupInvites.table.name)) {
-    yield sql`delete from unclaimed_organizations where organization = ${organization}`
+  // An association has the uid of its group, so the tally does not count it among the contents of the group.
+  const association = yield* first(sql`select uid from account_associations where uid = ${organization}`)
+  if (association || contents.some(({ kind }) => kind !== groupInvites.table.name)) {
+    yield forgetUnclaimed(organization)
     return
   }
-  const invites = yield* all(sql`select uid from group_invites where parent = ${organization}`)
-  for (const [uid] of invites) yield* removeEntry(access, groupInvites, uid as string)
+  yield* removeWhere(access, groupInvites, sql`parent = ${organization}`)
   yield* removeEntry(access, groups, organization)
 }
+
+/** For an organization that somebody has claimed, or that is kept. */
+export const forgetUnclaimed = (organization: string): Sql =>
+  sql`delete from unclaimed_organizations where organization = ${organization}`
 
 export function* recordUnclaimed(organization: string, creator: string, expireTime: number): Work<void> {
   yield sql`insert into unclaimed_organizations (organization, creator, expire_time)
