@@ -180,6 +180,20 @@ examples('limits of groups', {
     assert.equal((await usageOf(stage, group, 'repos'))?.limitGroupUid, owner.organization)
   },
 
+  async 'a limit above that was reduced does not keep the other limits from being changed'(stage) {
+    const { succeed, fail, owner, platform } = stage
+    await setLimits(platform.store, owner.organization, { repos: 100 })
+    const group = await newGroup(stage, owner.organization)
+    await succeed(setGroupLimits, { uid: group, resourceLimits: { repos: 80, roles: 3 } })
+    await setLimits(platform.store, owner.organization, { repos: 50 })
+    const added = await succeed(setGroupLimits, { uid: group, resourceLimits: { groups: 5 } })
+    assert.deepEqual(added.resourceLimits, { groups: 5, repos: 80, roles: 3 })
+    const removed = await succeed(setGroupLimits, { uid: group, remove: ['roles'] })
+    assert.deepEqual(removed.resourceLimits, { groups: 5, repos: 80 })
+    const error = await fail(setGroupLimits, { uid: group, resourceLimits: { repos: 79 } })
+    assert.deepEqual([error.code, violations(error)], [3, ['resourceLimits[repos]']])
+  },
+
   async 'owners of a group can change neither its own limits nor those of an organization'(stage) {
     const { fail, succeed, owner, platform } = stage
     const group = await newGroup(stage, owner.organization)

@@ -33,7 +33,8 @@ export function* replaceLimits(access: WriteAccess, options: ReplaceLimitsOption
   const { resource: group } = stored
   const current = new Map(Object.entries(group.resourceLimits))
   const limits = options.change(current)
-  yield* requireWithinLimitsAbove(limits, options)
+  const changed = [...limits].filter(([kind, limit]) => current.get(kind) !== limit)
+  yield* requireWithinLimitsAbove(changed, options)
   requireMatch(options.ifMatch, stored.updateTime)
   if (isSame(current, limits)) return group
   const updateTime = nextUpdateTime(now, stored.updateTime)
@@ -44,14 +45,15 @@ export function* replaceLimits(access: WriteAccess, options: ReplaceLimitsOption
   return group
 }
 
+/** Limits that stay the same are not checked: a limit above them may have been reduced. */
 function* requireWithinLimitsAbove(
-  limits: ReadonlyMap<string, number>,
+  changed: readonly (readonly [kind: string, limit: number])[],
   { uid, defaults, mayNameInErrors }: ReplaceLimitsOptions,
 ): Work<void> {
   const path = lineage(parentOf(uid))
   if (path.length === 0) return
   const usage = yield* readAllUsage(path)
-  const violations = [...limits].flatMap(([kind, limit]): FieldViolation[] => {
+  const violations = changed.flatMap(([kind, limit]): FieldViolation[] => {
     const nearest = limitsOnPath(kind, path, usage, defaults).at(-1)
     if (!nearest || limit <= nearest.limit) return []
     const description = mayNameInErrors(nearest.group)
