@@ -156,6 +156,17 @@ examples('retention of tags', {
     assert.deepEqual(await tagsOf(platform.store, repo), ['latest', signature])
   },
 
+  async 'keeps a tag of referrers of a sha512 digest, of which its name contains the first 64 digits'(stage) {
+    const { platform, succeed } = stage
+    const repo = await makeRepo(stage, { retention: { rules: [{ tags: ['latest'] }] } })
+    const digest = `sha512:${'ab'.repeat(64)}`
+    await succeed(createTag, { parent: repo, tag: { name: 'latest', digest } })
+    const referrers = `sha512-${'ab'.repeat(32)}`
+    await makeTags(stage, repo, [referrers, `sha512-${'0'.repeat(64)}`])
+    assert.deepEqual(await apply(platform.store, repo), { tags: 1, manifests: 0 })
+    assert.deepEqual(await tagsOf(platform.store, repo), ['latest', referrers])
+  },
+
   async 'is bounded work in each transaction, however many tags there are'(stage) {
     const { platform } = stage
     const { store } = platform

@@ -2,6 +2,7 @@
 import type { Store } from '../../../store/db.ts'
 import { among, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
+import { first } from '../../../store/work.ts'
 import type { Pause } from './pause.ts'
 import type { PushedTag, Verdict } from './retention-rules.ts'
 
@@ -37,15 +38,33 @@ function* readPage(repo: string, last: Row | undefined): Work<Page> {
   const rows = (yield sql`select uid, name, digest, push_time from tags
     where parent = ${repo} and (push_time, uid) < (${pushTime}, ${uid})
     order by push_time desc, uid desc limit ${tagsPerRead}`) as Row[]
-  const digests = rows.flatMap(([, name]) => subjectOf(name) ?? [])
-  if (digests.length === 0) return { rows, subjects: new Set() }
-  const found = yield sql`select digest from manifests where repo = ${repo} and digest in ${among(digests)}
-    union select digest from tags where parent = ${repo} and digest in ${among(digests)}`
-  return { rows, subjects: new Set(found.map(([digest]) => digest as string)) }
+  const named = new Set(rows.flatMap(([, name]) => subjectOf(name) ?? []))
+  const digests = [...named].filter((subject) => subject.startsWith('sha256:'))
+  const subjects = new Set<string>()
+  if (digests.length > 0) {
+    const found = yield sql`select digest from manifests where repo = ${repo} and digest in ${among(digests)}
+      union select digest from tags where parent = ${repo} and digest in ${among(digests)}`
+    for (const [digest] of found) subjects.add(digest as string)
+  }
+  for (const start of named)
+    if (start.startsWith('sha512:') && (yield* hasDigestFrom(repo, start))) subjects.add(start)
+  return { rows, subjects }
 }
 
-/** The digest that the tag of referrers is named after (OCI Distribution, "Referrers Tag Schema", and cosign). */
+/** Whether the repo has a manifest or a tag whose digest starts with this text. */
+function* hasDigestFrom(repo: string, start: string): Work<boolean> {
+  const end = `${start}g` // after all hexadecimal digits
+  const row = yield* first(sql`select 1 where
+    exists (select 1 from manifests where repo = ${repo} and digest > ${start} and digest < ${end})
+    or exists (select 1 from tags where parent = ${repo} and digest > ${start} and digest < ${end})`)
+  return row !== undefined
+}
+
+/**
+ * The digest that the tag of referrers is named after (OCI Distribution, "Referrers Tag Schema", and cosign). The name
+ * contains only 64 digits, so the result is the first half of a sha512 digest.
+ */
 function subjectOf(name: string): string | undefined {
-  const hex = /^sha256-([0-9a-f]{64})(?:\.|$)/.exec(name)?.[1]
-  return hex === undefined ? undefined : `sha256:${hex}`
+  const [, algorithm, hex] = /^(sha256|sha512)-([0-9a-f]{64})(?:\.|$)/.exec(name) ?? []
+  return hex === undefined ? undefined : `${algorithm}:${hex}`
 }
