@@ -44,11 +44,11 @@ export function openRegistryDoor(deps: RegistryDoorDependencies): Mount {
   /** Undefined until it is loaded. Then requests need not wait for a promise. */
   let handler: RegistryHandler | undefined
   const open = lazily(async () => {
-    const [registry, { openBodyBudget }, { openRunningBodies }, { openLostBlobs }, { defaultMinimumRate }] =
+    const [registry, { openBodyBudget }, transfers, { openLostBlobs }, { defaultMinimumRate }] =
       await Promise.all([
         import('./oci/registry.ts'),
         import('./oci/body-budget.ts'),
-        import('./oci/running-bodies.ts'),
+        import('./oci/running-transfers.ts'),
         import('./oci/lost-blobs.ts'),
         import('./oci/slow-body.ts'),
       ])
@@ -64,7 +64,8 @@ export function openRegistryDoor(deps: RegistryDoorDependencies): Mount {
         onLongBody,
         onError,
       },
-      runningBodies: openRunningBodies(config.maxUploadBodies),
+      runningUploads: transfers.openRunningUploads(config.maxUploadBodies),
+      runningPulls: transfers.openRunningPulls(config.maxPulls),
       bodyBudget: openBodyBudget(maxManifestMemory),
       minimumRate: deps.minimumRate ?? defaultMinimumRate,
       findRepo: openRepoLookup(store),

@@ -1,5 +1,6 @@
-// Limits of the registry: open uploads, running uploads, slow bodies, and refusals before the body.
+// Limits of the registry: open uploads, running uploads and pulls, slow bodies, and refusals before the body.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -19,7 +20,8 @@ onEachStore('limits of the registry', (engine) => {
   const minimumUploadRate = { bytes: 100, periodMs: 60_000 }
   before(async () => {
     const limits = ['--max-uploads', 'caller=20,organization=30', '--max-upload-bodies', 'caller=2,total=3']
-    platform = await startPlatform(engine, limits, { minimumUploadRate })
+    const pulls = ['--max-pulls', 'network=2,total=40', '--trusted-proxies', '127.0.0.1']
+    platform = await startPlatform(engine, [...limits, ...pulls], { minimumUploadRate })
     client = ociClient(platform.url, platform.owner.token)
   })
   after(() => platform.stop())
@@ -148,6 +150,35 @@ onEachStore('limits of the registry', (engine) => {
       raw.close()
     }
     await client.expect(202, 'PATCH', third, { body: 'third' })
+  })
+
+  test('slow pulls of one network are limited, and other networks can still pull', async () => {
+    const layer = 'x'.repeat(32 * 2 ** 20) // more than the system buffers for a connection
+    await client.pushBlob('acme/web', layer)
+    const path = `/v2/acme/web/blobs/${digestOf(layer)}`
+    const from = (address: string) => ({ headers: { 'x-forwarded-for': address, range: 'bytes=0-9' } })
+    const unread = await Promise.all(
+      [1, 2].map(async () => {
+        const raw = await sendHead('GET', path, ['x-forwarded-for: 192.0.2.1'])
+        await once(raw.socket, 'data')
+        raw.socket.pause()
+        return raw
+      }),
+    )
+    const refused = await client.send('GET', path, from('192.0.2.1'))
+    assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '5'])
+    assert.match(await refused.text(), /TOOMANYREQUESTS.*at most 2 blobs may be sent to your network/)
+    await client.expect(200, 'HEAD', path, from('192.0.2.1'))
+    const allowed = await client.expect(206, 'GET', path, from('192.0.2.2'))
+    assert.equal(await allowed.text(), 'x'.repeat(10))
+    for (const raw of unread) raw.socket.destroy()
+    for (;;) {
+      const { status, body } = await client.send('GET', path, from('192.0.2.1'))
+      await body?.cancel()
+      if (status === 206) break
+      assert.equal(status, 429)
+      await pause(10)
+    }
   })
 
   test('large manifests are read only for callers who may push them, and take a limited amount of memory', async () => {

@@ -57,6 +57,7 @@ describe('settings', () => {
       tokenAlgorithm: 'RS256',
       maxUploads: { caller: 1000, organization: 5000 },
       maxUploadBodies: { caller: 64, total: 512 },
+      maxPulls: { network: 512, total: 2048 },
       defaultLimits: [],
       terms: [],
       trustedIssuers: [],
@@ -114,6 +115,7 @@ describe('settings', () => {
       STEMMA_TOKEN_ALGORITHM: 'ES256',
       STEMMA_MAX_UPLOADS: 'caller=10',
       STEMMA_MAX_UPLOAD_BODIES: 'total=0, caller=3',
+      STEMMA_MAX_PULLS: 'network=0',
       STEMMA_DEFAULT_LIMITS: 'groups=100',
       STEMMA_TERMS: 'tou.v1=https://example.com/terms, dpa',
       STEMMA_TRUSTED_ISSUERS: 'http://dex.internal:5556/dex, https://idp.internal/',
@@ -166,6 +168,7 @@ describe('settings', () => {
       tokenAlgorithm: 'ES256',
       maxUploads: { caller: 10, organization: 5000 },
       maxUploadBodies: { caller: 3, total: 0 },
+      maxPulls: { network: 0, total: 2048 },
       defaultLimits: [['groups', 100]],
       terms: [
         { id: 'tou.v1', url: 'https://example.com/terms' },

@@ -56,6 +56,7 @@ export type Config = {
   maxUploads: { caller: number; organization: number }
   /** How many uploads may arrive at a time at one worker; 0 for any number. */
   maxUploadBodies: { caller: number; total: number }
+  maxPulls: { network: number; total: number }
   /** How often the retention rules of a repo are applied. 0: never. */
   retentionIntervalMs: number
   /**
@@ -161,6 +162,7 @@ function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config
     publicRepos: read('publicRepos', oneOf('on', 'off'), 'off') === 'on',
     maxUploads: read('maxUploads', counts(maxUploads), maxUploads),
     maxUploadBodies: read('maxUploadBodies', counts(maxUploadBodies), maxUploadBodies),
+    maxPulls: read('maxPulls', counts(maxPulls), maxPulls),
     retentionIntervalMs: read('retentionInterval', integer(0, 43_200), 0) * 60_000,
     freshSignInMs: read('freshSignIn', integer(1, 43_200), 15) * 60_000,
     auditRetentionDays: read('auditRetention', integer(0, 36_500), 400),
@@ -194,6 +196,7 @@ function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config
 
 const maxUploads = { caller: 1000, organization: 5000 }
 const maxUploadBodies = { caller: 64, total: 512 }
+const maxPulls = { network: 512, total: 2048 }
 
 const secretKeyRequired =
   'STEMMA_SECRET_KEY (--secret-key) is required with DATABASE_URL: at least 32 random characters, the same for every copy'

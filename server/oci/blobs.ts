@@ -3,6 +3,7 @@ import { Content } from '@stemma/api/gen/platform/registry/content/content_pb.ts
 import { Code } from '../aip/code.ts'
 import { registryError } from '../aip/registry-error.ts'
 import { BlobError } from '../blobs/blob-error.ts'
+import type { ByteRange } from '../blobs/blob-store.ts'
 import type { Digest } from '../blobs/digest.ts'
 import type { MaybePromise } from '../wire/maybe-promise.ts'
 import { andThen } from '../wire/maybe-promise.ts'
@@ -17,10 +18,15 @@ export function getBlob(
   exchange: Exchange,
   digest: Digest,
 ): MaybePromise<RegistryResponse | undefined> {
-  const read = () => andThen(repoOf(deps, exchange), (repo) => ({ repo, digest }))
+  let repo = ''
+  const read = () =>
+    andThen(repoOf(deps, exchange), (uid) => {
+      repo = uid
+      return { repo, digest }
+    })
   return andThen(call(deps, exchange, Content.method.getBlob, read), (blob) => {
     const size = Number(blob.size)
-    if (exchange.request.method !== 'HEAD') return sendBlob(deps, exchange, digest, size)
+    if (exchange.request.method !== 'HEAD') return getContent(deps, exchange, repo, digest, size)
     const answer = { status: 200, headers: blobHeaders(digest), size }
     return deps.lostBlobs.isNoted(digest) ? requireStored(deps, digest).then(() => answer) : answer
   })
@@ -39,18 +45,36 @@ const blobHeaders = (digest: Digest) => ({
   etag: `"${digest}"`,
 })
 
-async function sendBlob(
+async function getContent(
   deps: RegistryDependencies,
-  { request, response, headers }: Exchange,
+  exchange: Exchange,
+  repo: string,
   digest: Digest,
   size: number,
 ): Promise<RegistryResponse | undefined> {
+  const { request, envelope } = exchange
   const range = requestedRange(request.headers.range, size)
   if (range === 'unsatisfiable') throw unsatisfiable(size)
   if (deps.blobs.redirectUrl && !isFromOwnPage(request)) {
     if (!(await deps.lostBlobs.isStored(digest))) throw lost(digest)
     return redirectTo(await deps.blobs.redirectUrl(digest), digest)
   }
+  const end = deps.runningPulls.start(envelope.address, repo)
+  try {
+    await sendBlob(deps, exchange, digest, size, range)
+  } finally {
+    end()
+  }
+  return undefined
+}
+
+async function sendBlob(
+  deps: RegistryDependencies,
+  { response, headers }: Exchange,
+  digest: Digest,
+  size: number,
+  range: ByteRange | undefined,
+): Promise<void> {
   const content = await deps.blobs.read(digest, range).catch((error: unknown) => {
     if (!(error instanceof BlobError) || error.code !== 'not-found') throw error
     deps.lostBlobs.note(digest)
@@ -66,7 +90,6 @@ async function sendBlob(
   response.once('close', () => closed.abort())
   await content.sendTo(response, closed.signal)
   response.end()
-  return undefined
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Corridor, Envelope } from '../wire/envelope.ts'
 import type { MaybePromise } from '../wire/maybe-promise.ts'
 import type { BodyBudget } from './body-budget.ts'
 import type { LostBlobs } from './lost-blobs.ts'
-import type { RunningBodies } from './running-bodies.ts'
+import type { RunningTransfers } from './running-transfers.ts'
 import type { MinimumRate } from './slow-body.ts'
 
 type Endpoint = { method: Method }
@@ -42,7 +42,8 @@ export type RegistryDependencies = {
   onBody(request: IncomingMessage, response: ServerResponse): void
   /** Called before the body of an upload is read, which may take longer than other requests. */
   onLongBody(request: IncomingMessage): void
-  runningBodies: RunningBodies
+  runningUploads: RunningTransfers
+  runningPulls: RunningTransfers
   bodyBudget: BodyBudget
   minimumRate: MinimumRate
 }

@@ -31,7 +31,7 @@ export async function receiveBody(
   // Refused before the body is read; `append` enforces the limit for bodies of unknown length.
   if (upload.size + Number(request.headers['content-length'] ?? 0) > maxBlobBytes)
     throw tooLarge(maxBlobBytes)
-  const end = deps.runningBodies.start(held.identity, held.repo)
+  const end = deps.runningUploads.start(held.identity, held.repo)
   try {
     await append(deps, exchange, held, { offset, signal })
   } finally {

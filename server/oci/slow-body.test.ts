@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream'
 import type { TestContext } from 'node:test'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { openRunningBodies } from './running-bodies.ts'
+import { openRunningPulls, openRunningUploads } from './running-transfers.ts'
 import { watchBody } from './slow-body.ts'
 
 const rate = { bytes: 100, periodMs: 1000 }
@@ -80,8 +80,8 @@ test('a body that has arrived completely is not too slow, however long it takes 
   stop()
 })
 
-test('running bodies are limited for each caller and in total, and counted until they end', () => {
-  const { start } = openRunningBodies({ caller: 2, total: 3 })
+test('running uploads are limited for each caller and in total, and counted until they end', () => {
+  const { start } = openRunningUploads({ caller: 2, total: 3 })
   const [first] = [start('a', 'one/repo'), start('a', 'one/repo')]
   assert.throws(() => start('a', 'two/repo'), /at most 2 of your uploads/)
   start('b', 'two/repo')
@@ -89,12 +89,12 @@ test('running bodies are limited for each caller and in total, and counted until
   first?.()
   start('c', 'two/repo')
   assert.throws(() => start('a', 'three/repo'), /too many uploads/)
-  const unlimited = openRunningBodies({ caller: 0, total: 0 })
+  const unlimited = openRunningUploads({ caller: 0, total: 0 })
   for (let count = 0; count < 100; count++) unlimited.start('a', 'one/repo')
 })
 
-test('uploads to one organization are at most a quarter of all running bodies', () => {
-  const { start } = openRunningBodies({ caller: 4, total: 32 })
+test('uploads to one organization are at most a quarter of all running uploads', () => {
+  const { start } = openRunningUploads({ caller: 4, total: 32 })
   const [one, two] = ['1'.repeat(40), '2'.repeat(40)]
   const ends = ['a', 'b'].flatMap((caller) =>
     Array.from({ length: 4 }, (_, at) => start(caller, `${one}/group/${at}`)),
@@ -104,4 +104,17 @@ test('uploads to one organization are at most a quarter of all running bodies', 
   ends[0]?.()
   start('c', `${one}/other`)
   assert.throws(() => start('d', `${one}/other`), /at most 8 uploads to the organization/)
+})
+
+test('pulls are limited for each network and for each organization whose blobs are sent', () => {
+  const { start } = openRunningPulls({ network: 2, total: 12 })
+  const [one, two] = ['1'.repeat(40), '2'.repeat(40)]
+  const [first] = [start('2001:db8::1', `${one}/repo`), start('2001:db8::2', `${two}/repo`)]
+  assert.throws(() => start('2001:db8::3', `${two}/repo`), /at most 2 blobs may be sent to your network/)
+  start('192.0.2.1', `${one}/repo`)
+  start('192.0.2.2', `${one}/other`)
+  assert.throws(() => start('192.0.2.3', `${one}/repo`), /at most 3 blobs of the organization/)
+  start('192.0.2.3', `${two}/repo`)
+  first?.()
+  start('192.0.2.3', `${one}/repo`)
 })

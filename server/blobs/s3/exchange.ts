@@ -3,6 +3,8 @@
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import type { Readable } from 'node:stream'
+import { BlobError } from '../blob-error.ts'
+import type { S3Limits } from './s3-options.ts'
 
 /** A body that can be sent again: `open` is called for each try. */
 export type RequestBody = { bytes: number; open(): Readable }
@@ -20,16 +22,17 @@ export type Exchange = {
   close(): void
 }
 
-const maxSockets = 128
-
-export function makeExchange(): Exchange {
+export function makeExchange({
+  maxSockets,
+  maxWaitMs,
+}: Pick<S3Limits, 'maxSockets' | 'maxWaitMs'>): Exchange {
   const options = { keepAlive: true, maxSockets, maxFreeSockets: 16 }
   const agents = { http: new HttpAgent(options), https: new HttpsAgent(options) }
   return {
     send: (request) =>
       request.url.protocol === 'https:'
-        ? send(requestHttps, agents.https, request)
-        : send(requestHttp, agents.http, request),
+        ? send(requestHttps, agents.https, request, maxWaitMs)
+        : send(requestHttp, agents.http, request, maxWaitMs),
     close() {
       agents.http.destroy()
       agents.https.destroy()
@@ -41,6 +44,7 @@ function send(
   startRequest: typeof requestHttp,
   agent: HttpAgent,
   { method, url, headers, body, idleTimeoutMs }: ExchangeRequest,
+  maxWaitMs: number,
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const length = typeof body === 'string' ? Buffer.byteLength(body) : (body?.bytes ?? 0)
@@ -59,6 +63,14 @@ function send(
       else request.destroy(new Error(`no answer within ${idleTimeoutMs} ms`))
     }
     request.on('timeout', onTimeout)
+    // `timeout` counts only from the time at which the request has a socket.
+    const waiting = setTimeout(() => {
+      const error = new BlobError('unavailable', 'too many requests to the storage for content are running')
+      request.destroy(error)
+      source?.destroy()
+      reject(error) // node:http reports the error only when a socket is free
+    }, maxWaitMs)
+    request.once('socket', () => clearTimeout(waiting))
     request.on('error', reject)
     request.on('close', () => {
       source?.destroy()

@@ -32,7 +32,9 @@ const retriedCodes = new Set([
 
 /** Whether the same request may succeed later. All requests here can be repeated without harm. */
 export const mayRetry = (error: unknown): boolean =>
-  !(error instanceof S3Failure) || retriedStatuses.has(error.status) || retriedCodes.has(error.code)
+  error instanceof S3Failure
+    ? retriedStatuses.has(error.status) || retriedCodes.has(error.code)
+    : !(error instanceof BlobError)
 
 /** Whether S3 or STS refused a request for a permanent reason, such as wrong credentials. */
 export const isRefused = (error: unknown): boolean =>

@@ -46,6 +46,10 @@ export type S3Limits = {
   /** Tries of a request, with pauses between them that double. */
   attempts: number
   firstPauseMs: number
+  /** How many requests run at a time, not counting reads of blobs. The others wait. */
+  maxSockets: number
+  /** How long a request waits for others to end. */
+  maxWaitMs: number
   /** How long a connection may be idle. */
   idleTimeoutMs: number
   /** The same while S3 copies or assembles an object. */
@@ -59,6 +63,8 @@ export const defaultLimits: S3Limits = {
   pageKeys: 1000,
   attempts: 5,
   firstPauseMs: 200,
+  maxSockets: 128,
+  maxWaitMs: 60_000,
   idleTimeoutMs: 30_000,
   slowIdleTimeoutMs: 600_000,
 }

@@ -71,6 +71,7 @@ async function startProxy(target: string): Promise<Proxy> {
     const passed = request(new URL(incoming.url ?? '', target), options, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 500, answer.headers)
       answer.pipe(outgoing)
+      outgoing.on('close', () => answer.destroy())
     })
     passed.on('error', () => outgoing.destroy())
     incoming.pipe(passed)
@@ -350,6 +351,41 @@ describe('a blob store in S3', () => {
       await assert.rejects(sending, { code: 'unavailable' })
     }))
 
+  test('blobs that are read slowly do not keep pushes and other reads waiting', () =>
+    withStore({ limits: { ...options.limits, maxSockets: 2 } }, async (blobs) => {
+      const content = randomBytes(mebibyte)
+      await push(blobs, content)
+      const unread = await Promise.all(Array.from({ length: 5 }, () => blobs.read(digestOf(content))))
+      await push(blobs, randomBytes(6 * mebibyte))
+      assert.ok((await readAll(blobs, digestOf(content))).equals(content))
+      for (const read of unread) await read.close()
+    }))
+
+  test('a request does not wait for ever until others end', () =>
+    withStore({ limits: { ...options.limits, maxSockets: 1, maxWaitMs: 20 } }, async (blobs) => {
+      const { promise: released, resolve: release } = Promise.withResolvers<void>()
+      const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
+      proxy.intercept = async () => {
+        arrive()
+        await released
+        return false
+      }
+      const digest = digestOf(Buffer.from('a'))
+      const first = blobs.size(digest)
+      await arrived
+      const body = Readable.from([Buffer.from('content')])
+      const { failure } = await blobs.append(await blobs.begin(newUploadId()), body)
+      assert.deepEqual(
+        [failure?.code, failure?.message],
+        ['unavailable', 'too many requests to the storage for content are running'],
+      )
+      await assert.rejects(blobs.size(digest), { code: 'unavailable' })
+      release()
+      assert.equal(await first, undefined)
+      assert.equal(await blobs.size(digest), undefined)
+      assert.equal(proxy.seen.length, 2)
+    }))
+
   test('ends requests that get no answer', () =>
     withStore({ limits: { ...options.limits, idleTimeoutMs: 50 } }, async (blobs) => {
       proxy.intercept = () => true
@@ -360,7 +396,6 @@ describe('a blob store in S3', () => {
   test('aborts responses that stall, even after the reader has paused', () =>
     withStore({ limits: { ...options.limits, idleTimeoutMs: 50 } }, async (blobs) => {
       const content = randomBytes(mebibyte)
-      await push(blobs, content)
       proxy.intercept = (_incoming, response) => {
         response.writeHead(200, { 'content-length': String(content.length) })
         response.write(content.subarray(0, 500_000))
@@ -485,7 +520,7 @@ describe('a blob store in S3', () => {
   test('continues and finishes uploads of version 0.1, whose objects have no random names', () =>
     withStore({}, async (blobs) => {
       const { bucket, credentials, limits } = options
-      const exchange = makeExchange()
+      const exchange = makeExchange(defaultLimits)
       // The options of the test server contain static credentials.
       const getCredentials = async () => credentials as StaticCredentials
       const client = makeClient(options, { ...defaultLimits, ...limits }, exchange, getCredentials)

@@ -22,8 +22,11 @@ import type { S3Storage } from './storage.ts'
 import { formatState, parseState, sizeOfState } from './upload-state.ts'
 
 export async function openS3Store(options: S3Options, now: () => number = Date.now): Promise<BlobStore> {
-  const exchange = makeExchange()
   const limits = { ...defaultLimits, ...options.limits }
+  const exchange = makeExchange(limits)
+  // A read lasts as long as its client takes, so reads must not keep other requests waiting. The door limits how many
+  // blobs are read at a time.
+  const readExchange = makeExchange({ ...limits, maxSockets: Number.POSITIVE_INFINITY })
   const { credentials, spoolFolder, redirectSeconds } = options
   const getCredentials =
     'roleArn' in credentials
@@ -32,6 +35,8 @@ export async function openS3Store(options: S3Options, now: () => number = Date.n
   const client = makeClient(options, limits, exchange, getCredentials)
   const keys = makeKeys(options.prefix ?? '')
   const objects = makeObjects(client, options.bucket, limits.pageKeys)
+  const readClient = makeClient(options, limits, readExchange, getCredentials)
+  const readObjects = makeObjects(readClient, options.bucket, limits.pageKeys)
   const multipart = makeMultipart(client, options.bucket)
   const storage: S3Storage = { objects, multipart, keys, limits, spoolFolder, pace: makePace() }
   const hashes = makeRunningHashes(storage.pace)
@@ -70,7 +75,7 @@ export async function openS3Store(options: S3Options, now: () => number = Date.n
 
   return {
     size: (digest) => objects.size(keys.blob(digest)).catch(rethrow),
-    read: (digest, range) => openS3Content(objects, keys.blob(digest), digest, range),
+    read: (digest, range) => openS3Content(readObjects, keys.blob(digest), digest, range),
     delete: (digest) => objects.remove(keys.blob(digest)).catch(rethrow),
     list: () => listBlobs(storage),
     ...(redirectSeconds === undefined
@@ -99,6 +104,7 @@ export async function openS3Store(options: S3Options, now: () => number = Date.n
     async close() {
       hashes.clear()
       exchange.close()
+      readExchange.close()
     },
   }
 }
