@@ -386,6 +386,26 @@ describe('a blob store in S3', () => {
       assert.equal(proxy.seen.length, 2)
     }))
 
+  test('lists no objects below uploads/ that do not belong to an upload', () =>
+    withStore({ prefix: 'foreign' }, async (blobs) => {
+      const exchange = makeExchange(defaultLimits)
+      // The options of the test server contain static credentials.
+      const getCredentials = async () => options.credentials as StaticCredentials
+      const client = makeClient(options, defaultLimits, exchange, getCredentials)
+      const objects = makeObjects(client, options.bucket, 7)
+      for (const name of ['README', 'Notes/2026', 'zz']) await objects.put(`foreign/uploads/${name}`, '')
+      const { upload } = await blobs.append(
+        await blobs.begin(newUploadId()),
+        Readable.from([Buffer.from('x')]),
+      )
+      const listed = await Array.fromAsync(blobs.abandoned(Date.now() + 60_000))
+      assert.deepEqual(
+        listed.map(({ id }) => id),
+        [upload.id],
+      )
+      exchange.close()
+    }))
+
   test('ends requests that get no answer', () =>
     withStore({ limits: { ...options.limits, idleTimeoutMs: 50 } }, async (blobs) => {
       proxy.intercept = () => true

@@ -2,7 +2,13 @@
 import { mkdir } from 'node:fs/promises'
 import type { Batch } from '../batches.ts'
 import { offsetMismatch } from '../blob-error.ts'
-import type { AbandonedUpload, BlobStore, StoredBlob, Upload } from '../blob-store.ts'
+import {
+  type AbandonedUpload,
+  type BlobStore,
+  isUploadId,
+  type StoredBlob,
+  type Upload,
+} from '../blob-store.ts'
 import { makeHeldUploads } from '../held-uploads.ts'
 import { makePace } from '../pace.ts'
 import { makeRunningHashes } from '../running-hashes.ts'
@@ -121,6 +127,7 @@ async function* listUploads({ objects, keys }: S3Storage): AsyncGenerator<Abando
   let last: AbandonedUpload | undefined
   for await (const { key, modifiedAt } of objects.list(keys.uploads)) {
     const id = keys.uploadIdOf(key)
+    if (!isUploadId(id)) continue // not an object of ours, such as the placeholder of the folder
     if (last && last.id !== id) yield last
     last = { id, modifiedAt: last?.id === id ? Math.max(last.modifiedAt, modifiedAt) : modifiedAt }
   }
