@@ -56,5 +56,7 @@ export function storageError(error: unknown): BlobError {
 
 function reasonOf(error: unknown): string {
   if (error instanceof S3Failure) return `${error.status} ${error.code}`.trim()
-  return error instanceof Error && 'code' in error ? String(error.code) : 'no answer'
+  if (!(error instanceof Error)) return String(error)
+  // Errors of the system have a code, such as ECONNRESET.
+  return 'code' in error ? String(error.code) : error.message
 }

@@ -406,10 +406,27 @@ describe('a blob store in S3', () => {
       exchange.close()
     }))
 
+  test('reports why a response cannot be used', () =>
+    withStore({}, async (blobs) => {
+      proxy.intercept = (incoming, response) => {
+        if (incoming.method !== 'POST') return false
+        incoming.resume()
+        response.end('<InitiateMultipartUploadResult/>')
+        return true
+      }
+      const body = Readable.from([randomBytes(6 * mebibyte)], { objectMode: false })
+      const { failure } = await blobs.append(await blobs.begin(newUploadId()), body)
+      assert.equal(
+        failure?.message,
+        'the storage for content failed (the response of S3 contains no UploadId)',
+      )
+    }))
+
   test('ends requests that get no answer', () =>
     withStore({ limits: { ...options.limits, idleTimeoutMs: 50 } }, async (blobs) => {
       proxy.intercept = () => true
-      await assert.rejects(blobs.size(digestOf(Buffer.from('a'))), { code: 'unavailable' })
+      const message = 'the storage for content failed (no answer within 50 ms)'
+      await assert.rejects(blobs.size(digestOf(Buffer.from('a'))), { code: 'unavailable', message })
       assert.equal(proxy.seen.length, 2)
     }))
 
