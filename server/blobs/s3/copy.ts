@@ -1,15 +1,28 @@
 import type { ByteRange } from '../blob-store.ts'
+import type { Digest } from '../digest.ts'
 import { isMissingObject } from './s3-failure.ts'
 import type { S3Storage } from './storage.ts'
 
 const parallelCopies = 4
 
-/** Copies an object inside the bucket to the key of its digest. The copy becomes visible when it is complete. */
-export async function copyObject(storage: S3Storage, from: string, size: number, to: string): Promise<void> {
-  const { objects, multipart, limits } = storage
+/**
+ * Copies an object of an upload to the key of its digest. The copy becomes visible when it is complete. `id` is the id of
+ * the upload.
+ */
+export async function copyObject(
+  storage: S3Storage,
+  id: string,
+  from: string,
+  size: number,
+  digest: Digest,
+): Promise<void> {
+  const { objects, multipart, keys, limits } = storage
+  const to = keys.blob(digest)
   if (size <= limits.copyBytes) return objects.copy(from, to)
   const uploadId = await multipart.create(to)
+  const marker = keys.copyMarker(id, digest)
   try {
+    await objects.put(marker, uploadId)
     const ranges = rangesOf(size, limits.copyPartBytes)
     const etags: string[] = []
     const copyRanges = async () => {
@@ -24,9 +37,13 @@ export async function copyObject(storage: S3Storage, from: string, size: number,
       if (!isMissingObject(error) || (await objects.size(to)) !== size) throw error
     })
   } catch (error) {
-    await multipart.abort(to, uploadId).catch(() => {})
+    await multipart.abort(to, uploadId).then(
+      () => objects.remove(marker).catch(() => {}),
+      () => {}, // the marker stays, so `discard` tries again
+    )
     throw error
   }
+  await objects.remove(marker).catch(() => {}) // `discard` removes it
 }
 
 /** Like `Promise.all`, but fails only after all have ended: S3 keeps a part that is copied after the abort. */

@@ -1,3 +1,4 @@
+import { readText } from './exchange.ts'
 import type { S3Storage } from './storage.ts'
 import type { UploadState } from './upload-state.ts'
 
@@ -20,6 +21,10 @@ export async function discardAll({ objects, multipart, keys }: S3Storage, id: st
   for (const data of markers.flatMap((key) => keys.dataOfMarker(id, key) ?? [])) {
     const uploadIds = await multipart.list(data)
     await Promise.all(uploadIds.map((uploadId) => multipart.abort(data, uploadId)))
+  }
+  for (const key of listed) {
+    const blob = keys.blobOfCopyMarker(id, key)
+    if (blob) await multipart.abort(blob, await readText(await objects.get(key)))
   }
   const others = listed.filter((key) => !markers.includes(key))
   await Promise.all(others.map((key) => objects.remove(key)))

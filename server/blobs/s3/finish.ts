@@ -33,7 +33,7 @@ export async function finishInS3(
     const { source, hasStateBytes } = await gather(storage, id, state, size)
     if (!isDigestKnown || !hasStateBytes)
       checkDigest(digest, await hashStream(await objects.get(source), algorithm, storage.pace))
-    await copyObject(storage, source, size, keys.blob(digest))
+    await copyObject(storage, id, source, size, digest)
   } catch (error) {
     throw isMissingObject(error) ? uploadNotFound(id) : error
   }

@@ -5,6 +5,7 @@ import { type Digest, parseDigest, placeOf } from '../digest.ts'
 export type S3Keys = ReturnType<typeof makeKeys>
 
 const marker = 'multipart'
+const copyMarker = 'copy-'
 
 const suffix = (name: string | undefined) => (name === undefined ? '' : `-${name}`)
 
@@ -37,6 +38,19 @@ export function makeKeys(prefix: string) {
       key.startsWith(`${folder(id)}${marker}`)
         ? `${folder(id)}data${key.slice(folder(id).length + marker.length)}`
         : undefined,
+    /**
+     * An object that contains the id of the multipart upload by which the blob is copied. It exists until the copy ends,
+     * so that `discard` can abort the copy of a killed process.
+     */
+    copyMarker: (id: string, digest: Digest) => `${folder(id)}${copyMarker}${digest.replace(':', '-')}`,
+    /** The key of the blob whose copy has this marker; undefined if the key is not that of a marker. */
+    blobOfCopyMarker: (id: string, key: string) => {
+      const start = `${folder(id)}${copyMarker}`
+      const digest = key.startsWith(start)
+        ? parseDigest(key.slice(start.length).replace('-', ':'))
+        : undefined
+      return digest && `${blobs}${placeOf(digest)}`
+    },
     tail: (id: string, name: string) => `${folder(id)}tail-${name}`,
   }
 }

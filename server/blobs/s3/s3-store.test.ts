@@ -212,6 +212,36 @@ describe('a blob store in S3', () => {
       },
     ))
 
+  test('aborts a copy in parts when the upload is discarded, if the copy could not be aborted before', () =>
+    withStore({ limits: { ...options.limits, copyBytes: 1000, copyPartBytes: 1000 } }, async (blobs) => {
+      const aborted: string[] = []
+      let isDown = true
+      proxy.intercept = (incoming, response) => {
+        const { method, url = '', headers } = incoming
+        const uploadId = new URL(url, proxy.url).searchParams.get('uploadId')
+        if (method === 'DELETE' && url.includes('/blobs/') && uploadId !== null) {
+          if (isDown) return fail(response, 503, 'SlowDown')
+          aborted.push(uploadId)
+          response.writeHead(204).end()
+          return true
+        }
+        if (headers['x-amz-copy-source-range'] === undefined) return false
+        copyIds.add(uploadId ?? '')
+        return fail(response, 503, 'SlowDown')
+      }
+      const copyIds = new Set<string>()
+      const content = randomBytes(3000)
+      const { upload } = await blobs.append(await blobs.begin(newUploadId()), Readable.from([content]))
+      await assert.rejects(blobs.finish(upload, digestOf(content)), /SlowDown/)
+      isDown = false
+      await blobs.discard(upload)
+      assert.equal(copyIds.size, 1)
+      assert.deepEqual(aborted, [...copyIds])
+      assert.ok(
+        (await Array.fromAsync(blobs.abandoned(Date.now() + 60_000))).every(({ id }) => id !== upload.id),
+      )
+    }))
+
   test('copies no further parts after one has failed', () =>
     withStore({ limits: { ...options.limits, copyBytes: 1000, copyPartBytes: 1000 } }, async (blobs) => {
       const { promise: failed, resolve: reportFailure } = Promise.withResolvers<void>()
