@@ -126,6 +126,29 @@ onEachStore('the event log of a person', (engine) => {
     assert.deepEqual(new Set(refused.flat()), new Set([identity]))
   })
 
+  test('has wrong passwords that are typed into the form for a new account, whatever the invite', async () => {
+    const visitor = new Visitor(platform.url)
+    const page = await visitor.open((await begin(party, { invite: 'no such invite' })).url)
+    const create = (typed: string) => visitor.submitTo(page, '/account', { email: ada, password: typed })
+    await create('wrong horse battery staple')
+    const [wrong, ...others] = await nextEvents(1)
+    assert.deepEqual(others, [])
+    assert.deepEqual([wrong && textOf(wrong), wrong?.actor], ['sign-in: refused 16 {"by":"pwd"}', ''])
+    await create(password)
+    const [refused] = await nextEvents(1)
+    assert.match(refused ? textOf(refused) : '', /^sign-in: refused \d+ \{"by":"pwd"\}$/)
+  })
+
+  test('has the refusal of a sign-in that continues a session', async () => {
+    const visitor = new Visitor(platform.url)
+    await visitor.submit(await visitor.open((await begin(party)).url), { email: ada, password })
+    await expectEvents('sign-in: signed-in 0 {"by":"pwd"}')
+    const page = await visitor.open((await begin(party, { invite: 'no such invite' })).url)
+    await visitor.submitTo(page, '/continue')
+    const [refused] = await nextEvents(1)
+    assert.match(refused ? textOf(refused) : '', /^sign-in: refused \d+ \{"by":"session"\}$/)
+  })
+
   test('has an event for a chosen password, without the password', async () => {
     const [link = ''] = /http\S+\/password\?code=\S+/.exec(await operate('users', 'reset', ada)) ?? []
     const visitor = new Visitor(platform.url)

@@ -1,3 +1,4 @@
+import { Code } from '../../../aip/code.ts'
 import { malformed } from '../../../aip/errors.ts'
 import type { FieldError } from '../../../pages/fields.ts'
 import { canonicalEmail, isEmail } from '../accounts.ts'
@@ -6,6 +7,7 @@ import { passwordFault } from '../passwords.ts'
 import type { SignInDependencies } from './dependencies.ts'
 import { parameterOf, requireInteraction } from './interaction.ts'
 import { showLoginError, showLoginForm } from './login-form.ts'
+import { loggingRefusal, logRefusal } from './refusals.ts'
 import { finishNewAccount, finishPasswordSignIn } from './second-factor.ts'
 import { verifyPassword } from './verify-password.ts'
 
@@ -27,7 +29,14 @@ export async function signInWithNewAccount(
     // created, even if the address has other accounts, so the response does not reveal whether it has any. Creating
     // an account counts as a wrong password, because a guesser could try passwords in this way.
     const verified = await verifyPassword(deps, email, password, request.address)
-    if (verified.person) return await finishPasswordSignIn(deps, request, interaction, verified)
+    if (verified.person)
+      return await loggingRefusal(deps, request, { identity: verified.person.identity, by: 'pwd' }, () =>
+        finishPasswordSignIn(deps, request, interaction, verified),
+      )
+    if (verified.account !== undefined) {
+      logRefusal(deps, request, { identity: verified.account, by: 'pwd' }, Code.UNAUTHENTICATED)
+      deps.onSignInResult({ by: 'pwd', address: request.address, reason: 'wrong address or password' })
+    }
     const account = { email, passwordHash: verified.newAccountHash }
     return await finishNewAccount(deps, request, interaction, account)
   } catch (error) {

@@ -21,6 +21,7 @@ import { requireInteraction } from './interaction.ts'
 import { showLoginError } from './login-form.ts'
 import { isChallenge, useChallenge } from './passkey-challenge.ts'
 import { openPending } from './pending-sign-in.ts'
+import { logRefusal } from './refusals.ts'
 
 export async function servePasskeyScript(): Promise<PageResponse> {
   return { script: passkeyScript, headers: { 'cache-control': 'no-cache' } }
@@ -44,7 +45,7 @@ export async function signInWithPasskey(
       return await finishSignIn(deps, request, interaction, 'hwk', person)
     } catch (error) {
       if (error instanceof StatusError)
-        logRefusal(deps, request, expected ?? presented?.passkey.identity, error.code)
+        reportRefusal(deps, request, expected ?? presented?.passkey.identity, error.code)
       throw error
     }
   } catch (error) {
@@ -52,9 +53,8 @@ export async function signInWithPasskey(
   }
 }
 
-/** The event log gets nothing without an identity: it is not known then whose log the event belongs to. */
-function logRefusal(
-  { pageLog, onSignInResult }: SignInDependencies,
+function reportRefusal(
+  deps: SignInDependencies,
   request: PageRequest,
   identity: string | undefined,
   code: number,
@@ -62,10 +62,9 @@ function logRefusal(
   const by = 'hwk'
   if (code === Code.UNAUTHENTICATED) {
     const { address } = request
-    onSignInResult({ ...(identity !== undefined && { identity }), by, address, reason: 'wrong passkey' })
+    deps.onSignInResult({ ...(identity !== undefined && { identity }), by, address, reason: 'wrong passkey' })
   }
-  if (identity === undefined) return
-  pageLog.addRefused(request, { method: 'sign-in', action: 'refused', identity, code, details: { by } })
+  logRefusal(deps, request, { identity, by }, code)
 }
 
 /** The response of an authenticator, and the stored passkey that it names. */

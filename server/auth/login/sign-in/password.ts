@@ -1,11 +1,10 @@
 import { Code } from '../../../aip/code.ts'
-import { StatusError } from '../../../aip/errors.ts'
 import { canonicalEmail } from '../accounts.ts'
-import type { PageEvent } from '../page-log.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import type { SignInDependencies } from './dependencies.ts'
 import { requireInteraction } from './interaction.ts'
 import { showLoginError, showLoginForm } from './login-form.ts'
+import { loggingRefusal, logRefusal } from './refusals.ts'
 import { finishPasswordSignIn } from './second-factor.ts'
 import { verifyPassword } from './verify-password.ts'
 
@@ -23,27 +22,14 @@ export async function signInWithPassword(
   try {
     const verified = await verifyPassword(deps, email, form.get('password') ?? '', address)
     if (!verified.person) {
-      logRefusal(deps, request, verified.account, Code.UNAUTHENTICATED)
+      logRefusal(deps, request, { identity: verified.account, by: 'pwd' }, Code.UNAUTHENTICATED)
       deps.onSignInResult({ by: 'pwd', address, reason: 'wrong address or password' })
       return showLoginForm(deps, interaction, { status: 401, error: { field: 'password', message }, email })
     }
-    return await finishPasswordSignIn(deps, request, interaction, verified).catch((error: unknown) => {
-      if (error instanceof StatusError) logRefusal(deps, request, verified.person.identity, error.code)
-      throw error
-    })
+    return await loggingRefusal(deps, request, { identity: verified.person.identity, by: 'pwd' }, () =>
+      finishPasswordSignIn(deps, request, interaction, verified),
+    )
   } catch (error) {
     return showLoginError(deps, interaction, error, 'email', { email })
   }
-}
-
-/** Records nothing without an identity: it is not known then whose log the event belongs to. */
-function logRefusal(
-  { pageLog }: SignInDependencies,
-  request: PageRequest,
-  identity: string | undefined,
-  code: number,
-): void {
-  if (identity === undefined) return
-  const event: PageEvent = { method: 'sign-in', action: 'refused', identity, code, details: { by: 'pwd' } }
-  pageLog.addRefused(request, event)
 }

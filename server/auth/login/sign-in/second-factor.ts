@@ -16,7 +16,6 @@ import { secondOf } from '../../sign-out-times.ts'
 import { newSignInTime } from '../../sign-outs.ts'
 import { attemptAll } from '../../throttle.ts'
 import { isExpiredSignIn, plainMessage, sentence } from '../error-response.ts'
-import type { PageEvent } from '../page-log.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import { attemptsOf } from '../sign-in-throttles.ts'
 import type { NewAccount } from './create-account.ts'
@@ -28,6 +27,7 @@ import { pageContextOf, parameterOf, requireInteraction } from './interaction.ts
 import { passkeyOffer } from './passkey-offer.ts'
 import type { PendingSignIn } from './pending-sign-in.ts'
 import { openPending, requireNotEnded, sealPending } from './pending-sign-in.ts'
+import { loggingRefusal, logRefusal } from './refusals.ts'
 import type { VerifiedPerson } from './verify-password.ts'
 
 /** Completes the sign-in of a person whose password was right, or asks for the second factor. */
@@ -156,18 +156,13 @@ export async function signInWithCode(deps: SignInDependencies, request: PageRequ
     // The code is used in a transaction of its own. If a later step fails, it stays used.
     if (!(await deps.store.write(() => useCode(deps, pending, code)))) {
       deps.onSignInResult({ identity, by, address: request.address, reason: 'wrong code' })
-      const refusal: PageEvent = {
-        method: 'sign-in',
-        action: 'refused',
-        identity,
-        code: Code.UNAUTHENTICATED,
-        details: { by },
-      }
-      deps.pageLog.addRefused(request, refusal)
+      logRefusal(deps, request, { identity, by }, Code.UNAUTHENTICATED)
       return await showStep(deps, interaction, pending, { status: 401, message: wrongCodeMessage })
     }
     succeed()
-    return await finishPending(deps, request, interaction, by, pending)
+    return await loggingRefusal(deps, request, { identity, by }, () =>
+      finishPending(deps, request, interaction, by, pending),
+    )
   } catch (error) {
     if (!(error instanceof StatusError) || isExpiredSignIn(error)) throw error
     const message = sentence(plainMessage(error))

@@ -6,6 +6,7 @@ import { finishSignIn } from './finish.ts'
 import type { Interaction } from './interaction.ts'
 import { isLoginRequired, parameterOf, refuseSignIn, requireInteraction } from './interaction.ts'
 import { showLoginError, showLoginForm } from './login-form.ts'
+import { loggingRefusal } from './refusals.ts'
 import { isFactorRequired } from './second-factor.ts'
 
 type ContinuableSession = {
@@ -50,9 +51,10 @@ export async function continueSession(deps: SignInDependencies, request: PageReq
   if (!session) return showLoginForm(deps, interaction)
   try {
     const { identity, profile, provider, methods, since } = session
-    return await finishSignIn(deps, request, interaction, 'session', {
-      ...{ identity, email: profile.email, provider, methods, since },
-    })
+    const person = { identity, email: profile.email, provider, methods, since }
+    return await loggingRefusal(deps, request, { identity, by: 'session', provider }, () =>
+      finishSignIn(deps, request, interaction, 'session', person),
+    )
   } catch (error) {
     return showLoginError(deps, interaction, error, 'email')
   }
