@@ -149,6 +149,20 @@ onEachStore('the event log of a person', (engine) => {
     assert.match(refused ? textOf(refused) : '', /^sign-in: refused \d+ \{"by":"session"\}$/)
   })
 
+  test('has no event for a passkey whose id is not base64url, which is refused like an unknown one', async () => {
+    const visitor = new Visitor(platform.url)
+    const page = await visitor.open((await begin(party)).url)
+    const alerts: (string | undefined)[] = []
+    for (const id of ['unknown', '\0']) {
+      const response = JSON.stringify({ id, response: {} })
+      const refused = await visitor.submitTo(page, '/passkey', { response })
+      assert.equal(refused.status, 401)
+      alerts.push(refused.alert)
+    }
+    assert.match(alerts[0] ?? '', /this passkey cannot be used here/i)
+    assert.equal(alerts[1], alerts[0])
+  })
+
   test('has an event for a chosen password, without the password', async () => {
     const [link = ''] = /http\S+\/password\?code=\S+/.exec(await operate('users', 'reset', ada)) ?? []
     const visitor = new Visitor(platform.url)

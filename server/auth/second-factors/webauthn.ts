@@ -95,8 +95,9 @@ export async function verifyAssertion(
 function parseResponse(text: string): { id: string; response: { userHandle?: string } } {
   const value = parseJson(text) as { id?: unknown; response?: { userHandle?: unknown } } | null
   const handle = value?.response?.userHandle
+  // Ids are base64url. PostgreSQL would refuse other characters, such as NUL.
   const isValid =
-    typeof value?.id === 'string' && value.id.length <= 2048 && typeof value.response === 'object'
+    typeof value?.id === 'string' && /^[\w-]{1,2048}$/.test(value.id) && typeof value.response === 'object'
   if (!isValid || !value.response || (handle != null && typeof handle !== 'string'))
     throw invalidField('response_json', 'must be the result of the browser call as JSON')
   return value as { id: string; response: { userHandle?: string } }
