@@ -32,6 +32,7 @@ const {
   beginAuthenticatorApp,
   confirmAuthenticatorApp,
   removeAuthenticatorApp,
+  removePasskey,
   changePassword,
 } = AccountService.method
 const { signOutPerson, resetPersonPassword, resetPersonSecondFactors } = PeopleService.method
@@ -455,6 +456,63 @@ onEachStore('a second factor', (engine) => {
     for (let attempt = 0; attempt < 10; attempt++)
       assert.equal((await confirm()).error?.code, Code.FAILED_PRECONDITION)
     assert.equal((await confirm()).error?.code, Code.RESOURCE_EXHAUSTED)
+  })
+
+  describe('that is changed by concurrent calls', { skip: engine !== 'postgres' }, () => {
+    /** Runs calls whose transactions all wait for a lock before they commit. */
+    async function callTogether(...calls: (() => ReturnType<Door['call']>)[]) {
+      const { promise: locked, resolve: markLocked } = Promise.withResolvers<void>()
+      // Not the sealing of earlier events, which waits for the lock, too.
+      const waiting = sql`select pid from pg_stat_activity where datname = current_database()
+        and wait_event_type = 'Lock' and query ~ 'insert into unsealed_events|identities|recovery_codes'`
+      const locking = platform.store.write(function* () {
+        yield sql`lock table unsealed_events in exclusive mode`
+        markLocked()
+        while ((yield waiting).length < calls.length) yield sql`select pg_stat_clear_snapshot()`
+      })
+      await locked
+      const [, ...results] = await Promise.all([locking, ...calls.map((call) => call())])
+      return results
+    }
+
+    test('remains if two are removed', async () => {
+      const { identity, token } = await addPerson('joy@example.com')
+      await platform.store.write(function* () {
+        yield sql`insert into passkeys (id, identity, name, public_key, counter, transports, is_synced, create_time)
+          values ('joy', ${identity}, 'key', ${new Uint8Array([1])}, 0, '', 0, 0)`
+      })
+      const { organization, token: ownerToken } = platform.owner
+      await platform.bind(identity, 'viewer', organization)
+      const requireFactor = (secondFactorRequired: boolean) => {
+        const group = { uid: organization, name: 'acme', secondFactorRequired }
+        return rest.call(GroupsService.method.updateGroup, { group }, ownerToken)
+      }
+      await requireFactor(true)
+      const results = await callTogether(
+        () => rest.call(removeAuthenticatorApp, {}, token),
+        () => rest.call(removePasskey, { id: 'joy' }, token),
+      )
+      await requireFactor(false)
+      const codes = results.map(({ error }) => error?.code)
+      assert.deepEqual(
+        codes.filter((code) => code !== undefined),
+        [Code.FAILED_PRECONDITION],
+      )
+    })
+
+    test('has one set of recovery codes', async () => {
+      const { identity, token } = await addPerson('una@example.com')
+      const make = () => rest.call(makeRecoveryCodes, {}, token)
+      const results = await callTogether(make, make)
+      assert.deepEqual(
+        results.map(({ error }) => error),
+        [undefined, undefined],
+      )
+      const rows = await platform.store.query(
+        sql`select digest from recovery_codes where identity = ${identity}`,
+      )
+      assert.equal(rows.length, 10)
+    })
   })
 
   // This test is the last, because the token of the owner expires in it.

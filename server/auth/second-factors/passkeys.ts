@@ -3,6 +3,7 @@ import { failedPrecondition, notFound } from '../../aip/errors.ts'
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { all, first } from '../../store/work.ts'
+import { lockPerson } from './lock-person.ts'
 
 export type Passkey = {
   /** The credential id in base64url. */
@@ -49,8 +50,7 @@ export function* findPasskey(id: string): Work<Passkey | undefined> {
 
 export function* insertPasskey(passkey: Passkey): Work<void> {
   const { id, identity, name, publicKey, counter, transports, isSynced, createTime } = passkey
-  // Waits for concurrent registrations of the same person, so that the count is right.
-  yield sql`select uid from identities where uid = ${identity} /*pg for update */`
+  yield* lockPerson(identity) // so that the count is right
   if ((yield* passkeysOf(identity)).length >= maxPasskeys)
     throw failedPrecondition(
       'TOO_MANY_PASSKEYS',

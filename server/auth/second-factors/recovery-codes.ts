@@ -3,6 +3,7 @@ import { digestOf } from '../../crypto/digest.ts'
 import type { RandomBytes } from '../../crypto/random.ts'
 import { bulkInsert, raw, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
+import { lockPerson } from './lock-person.ts'
 import { base32Of } from './totp.ts'
 
 const count = 10
@@ -12,6 +13,7 @@ const codeSize = 10
 /** Replaces all codes of a person. Only the digests are stored. */
 export function* makeRecoveryCodes(random: RandomBytes, identity: string): Work<string[]> {
   const codes = Array.from({ length: count }, () => base32Of(random(codeSize)).toLowerCase())
+  yield* lockPerson(identity) // so that the codes of a concurrent call are replaced, too
   yield sql`delete from recovery_codes where identity = ${identity}`
   yield bulkInsert(
     raw('insert into recovery_codes (identity, digest)'),

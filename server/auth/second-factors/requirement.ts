@@ -6,6 +6,7 @@ import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { all } from '../../store/work.ts'
 import type { SignIn } from '../../wire/caller.ts'
+import { lockPerson } from './lock-person.ts'
 import { hasSecondFactor, secondFactorsOf } from './second-factors.ts'
 
 const maxListed = 100
@@ -43,6 +44,8 @@ export function* lacksRequiredFactor(
 
 /** Called after a second factor was removed, in the same transaction. */
 export function* requireRemainingFactor(identity: string, now: number): Work<void> {
+  // Otherwise two concurrent removals would each still see the factor that the other removes.
+  yield* lockPerson(identity)
   if (hasSecondFactor(yield* secondFactorsOf(identity))) return
   const [organization] = yield* requiringOrganizations(identity, now)
   if (organization !== undefined)
