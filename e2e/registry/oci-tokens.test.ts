@@ -481,6 +481,20 @@ onEachStore('tokens of the registry', (engine) => {
     assert.equal(await statusOf(first.body.token, 'GET', '/v2/acme/web/manifests/latest'), 401)
   })
 
+  test('are not issued for refresh tokens of another audience, which are not used up', async () => {
+    const { store, keys, secret, config } = platform
+    const { authUrl, baseUrl } = config
+    const tokens = openRefreshTokens({ store, keys, secret, authUrl, baseUrl, now, random: randomBytes })
+    const { identity } = await platform.addUser('hal@example.com')
+    const signIn = tokens.start({ person: identity, signedInAt: Math.floor(now() / 1000) })
+    const { token } = await tokens.issue(signIn, 'https://auth.example.com')
+    const refused = await postToken(url, { grant_type: 'refresh_token', refresh_token: token })
+    assert.equal(refused.status, 403)
+    clockOffset = 61_000
+    await tokens.use(token, [], {})
+    clockOffset = 0
+  })
+
   test('are issued only for complete requests of limited size', async () => {
     const password = platform.owner.token
     const faults: [form: Record<string, string>, message: RegExp][] = [

@@ -26,11 +26,15 @@ export type RefreshTokens = {
   start(signIn: Omit<SignIn, 'id'>): SignIn
   /** Issues the first token of a family. */
   issue(signIn: SignIn, audience: string): Promise<IssuedToken>
-  /** Exchanges a token for its successor and for an access token with these limits. May be repeated for a minute. */
+  /**
+   * Exchanges a token for its successor and for an access token with these limits. May be repeated for a minute. If
+   * `requireAudience` throws, the token is not used up.
+   */
   use(
     token: string,
     audiences: readonly string[],
     limits: TokenLimits,
+    requireAudience?: RequireAudience,
   ): Promise<{ access: IssuedToken; refresh: IssuedToken }>
   /**
    * Ends the family of a token, including its access tokens. Does nothing if the token does not exist. `record` runs in
@@ -41,6 +45,8 @@ export type RefreshTokens = {
     record?: (identity: string, provider: string | undefined) => Work<void>,
   ): Promise<void>
 }
+
+type RequireAudience = (audience: string) => void
 
 export type RefreshDependencies = MintDependencies & { store: Store; secret: Secret; baseUrl: string }
 
@@ -58,7 +64,7 @@ export function openRefreshTokens(deps: RefreshDependencies): RefreshTokens {
       const claims = { identity: person, provider, hasSecondFactor, audience, expires }
       return deps.store.write(() => insertToken(deps, claims, { id, family: id, issued: deps.now() }))
     },
-    use: (token, audiences, limits) => use(deps, token, audiences, limits),
+    use: (...args) => use(deps, ...args),
     async revoke(token, record) {
       const content = requireContent(token)
       await deps.store.write(function* () {
@@ -101,9 +107,10 @@ async function use(
   token: string,
   audiences: readonly string[],
   limits: TokenLimits,
+  requireAudience?: RequireAudience,
 ) {
   const content = requireContent(token)
-  const successor = await deps.store.write(() => replace(deps, content, audiences))
+  const successor = await deps.store.write(() => replace(deps, content, audiences, requireAudience))
   if (typeof successor === 'string') throw refused(successor)
   const { signIn, audience, email, refresh } = successor
   const { person: identity } = signIn
@@ -122,6 +129,7 @@ function* replace(
   deps: RefreshDependencies,
   content: TokenContent,
   audiences: readonly string[],
+  requireAudience?: RequireAudience,
 ): Work<Successor | string> {
   const stored = yield* findRow(content)
   if (typeof stored === 'string') return stored
@@ -139,6 +147,7 @@ function* replace(
   if (yield* lacksRequiredFactor(signIn, deps.now()))
     return 'an organization requires a second factor, which the sign-in has not proven'
   const audience = chooseAudience(deps, audiences, stored.audience)
+  requireAudience?.(audience)
   const refresh = isUsed
     ? yield* findSuccessor(deps, stored)
     : yield* insertSuccessor(deps, content.id, stored, audience)

@@ -18,6 +18,18 @@ import type { KnownCaller } from './known-caller.ts'
 import type { RegistryToken } from './registry-token.ts'
 import { registryTokenType } from './registry-token.ts'
 
+/** The audiences of access tokens that the registry accepts. */
+const audiencesOf = (baseUrl: string) => [baseUrl, new URL(baseUrl).host]
+
+const wrongAudience = (text: string) => registryError('DENIED', Code.PERMISSION_DENIED, text)
+
+/** Throws if the registry does not accept access tokens with this audience. */
+export function requireAudience(baseUrl: string, audience: string): void {
+  const accepted = audiencesOf(baseUrl)
+  if (!accepted.includes(audience))
+    throw wrongAudience(`the audience of the token must be ${accepted.join(' or ')}`)
+}
+
 /**
  * Verifies access tokens. Their audience is the URL of the API, or its host and port if they are
  * only for the registry.
@@ -30,10 +42,10 @@ export const openAccessTokens = (
   openVerifiedHeaders(
     keys,
     {
-      parties: { issuer: authUrl, audience: [baseUrl, new URL(baseUrl).host] },
+      parties: { issuer: authUrl, audience: audiencesOf(baseUrl) },
       ...{ type: tokenType, requiredClaims: ['sub', 'exp', 'iat'] },
       read: (payload) => ({ caller: callerOf(payload), expires: expiryOf(payload) }),
-      wrongAudience: (text) => registryError('DENIED', Code.PERMISSION_DENIED, text),
+      wrongAudience,
     },
     now,
   )

@@ -14,7 +14,7 @@ import type { OnIssued, OpenCall } from '../exchange/security-token-service.ts'
 import type { RefreshTokens } from '../refresh/refresh-tokens.ts'
 import type { Throttle } from '../throttle.ts'
 import type { RegistryCredentials } from './authenticate.ts'
-import { verifyCredentials } from './authenticate.ts'
+import { requireAudience, verifyCredentials } from './authenticate.ts'
 import type { KnownCaller } from './known-caller.ts'
 import type { RegistryTokenDependencies } from './registry-token.ts'
 import { mintRegistryToken } from './registry-token.ts'
@@ -78,11 +78,11 @@ async function authenticate(
 
 /** The refresh token is replaced by its successor, as everywhere (refresh/refresh-tokens.ts). */
 async function refresh(
-  { refreshTokens, throttle, accessTokens }: TokenServiceDependencies,
+  { refreshTokens, throttle, accessTokens, baseUrl }: TokenServiceDependencies,
   bearer: string,
   address: string,
 ): Promise<AuthenticatedCaller> {
-  const run = () => refreshTokens.use(bearer, [], {})
+  const run = () => refreshTokens.use(bearer, [], {}, (audience) => requireAudience(baseUrl, audience))
   const { access, refresh } = await throttledExchange(throttle, { address, bearer, identity: '' }, run)
   return { ...(await accessTokens.verify(`Bearer ${access.token}`)), refreshToken: refresh.token }
 }
