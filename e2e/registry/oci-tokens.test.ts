@@ -495,6 +495,12 @@ onEachStore('tokens of the registry', (engine) => {
     clockOffset = 0
   })
 
+  test('are not issued for a password that is not an access token', async () => {
+    const { status, body } = await getToken(url, [], basic('_token', 'p@ssword'))
+    const message = 'the password of the user _token must be an access token'
+    assert.deepEqual([status, body.errors], [401, [{ code: 'UNAUTHORIZED', message }]])
+  })
+
   test('are issued only for complete requests of limited size', async () => {
     const password = platform.owner.token
     const faults: [form: Record<string, string>, message: RegExp][] = [

@@ -11,7 +11,7 @@ import type { RepoNeed } from '../../wire/repo-access.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { tokenType, typeOf } from '../tokens/token-type.ts'
 import type { VerifiedHeaders } from '../tokens/verified-headers.ts'
-import { bearerOf, callerOf, expiryOf, openVerifiedHeaders } from '../tokens/verified-headers.ts'
+import { bearerOf, callerOf, expiryOf, isToken, openVerifiedHeaders } from '../tokens/verified-headers.ts'
 import { readBasic, tokenUser } from './basic-credentials.ts'
 import type { IdentityPasswords } from './identity-passwords.ts'
 import type { KnownCaller } from './known-caller.ts'
@@ -66,11 +66,15 @@ export function verifyCredentials(
   time?: number,
 ): MaybePromise<KnownCaller> {
   const basic = readBasic(authorization)
-  const bearer = basic?.user === tokenUser ? `Bearer ${basic.password}` : authorization
-  if (!basic || basic.user === tokenUser)
+  if (!basic || basic.user === tokenUser) {
+    if (basic && !isToken(basic.password)) throw notToken
+    const bearer = basic ? `Bearer ${basic.password}` : authorization
     return accessTokens.find(bearer, time) ?? accessTokens.verify(bearer, time)
+  }
   return passwords.find(basic, time) ?? passwords.verify(basic, address)
 }
+
+const notToken = constant(unauthenticated(`the password of the user ${tokenUser} must be an access token`))
 
 export type RegistryAuthenticatorOptions = RegistryCredentials & {
   registryTokens: VerifiedHeaders<RegistryToken>

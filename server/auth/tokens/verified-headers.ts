@@ -85,6 +85,9 @@ const foreignToken = constant(invalidToken('the token was not signed by this ser
 /** The end of the signature, 32 bytes of it: as unique as the whole header, and faster to hash. */
 const cacheKeyOf = (authorization: string) => authorization.slice(-43)
 
+/** Whether the text can be a token in an Authorization header. */
+export const isToken = (text: string) => /^ *[A-Za-z0-9._~+/=-]+ *$/.test(text)
+
 export function bearerOf(authorization: string): string {
   const [, token] = /^Bearer +([A-Za-z0-9._~+/=-]+) *$/i.exec(authorization) ?? []
   if (token === undefined || token.length > maxTokenLength) throw malformedHeader
