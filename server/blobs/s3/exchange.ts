@@ -73,6 +73,7 @@ function send(
     request.once('socket', () => clearTimeout(waiting))
     request.on('error', reject)
     request.on('close', () => {
+      clearTimeout(waiting)
       source?.destroy()
       request.socket?.off('timeout', onTimeout) // another request may use the socket
     })
