@@ -1,6 +1,6 @@
-// The registry, compared with distribution v3 if this machine has it. Otherwise requests for small content are compared
-// with a plain node:http server that sends the same bytes, and blobs with one that only hashes and copies them; such
-// lines have no goal.
+// The registry, compared with distribution v3 if this machine has it. Otherwise requests for small
+// content are compared with a plain node:http server that sends the same bytes, and transfers of
+// large blobs with one that only hashes and copies them; such lines have no goal.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

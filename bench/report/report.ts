@@ -3,7 +3,7 @@
 export type Line = {
   label: string
   measured: string
-  /** The baseline, measured in the same run; for a cost with a fixed maximum, this maximum. */
+  /** The baseline, measured in the same run, or a fixed maximum. Empty for some lines. */
   baseline: string
   ratio: string
   goal: string

@@ -39,7 +39,8 @@ Flags of login:
 Flags of all commands:
   --api URL                       URL of the server. Default: STEMMA_API, then the current context, then
                                   http://localhost:8080.
-  --issuer URL                    URL of the token issuer. Default: STEMMA_ISSUER, then the same as --api.
+  --issuer URL                    URL of the token issuer. Default: STEMMA_ISSUER, then the current context, then the
+                                  same as --api.
   --audience AUD                  Audience of the token. Default: the same as --api.
   --context NAME                  Name of a saved sign-in (STEMMA_CONTEXT). login saves the server and the tokens under
                                   this name, separately from those of other contexts.`

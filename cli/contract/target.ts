@@ -12,7 +12,10 @@ const resourcesByField: Record<string, string> = {
   resource: 'groups',
 }
 
-/** The resource whose name or uid the argument is: usually that of the command. Undefined if the argument is an id. */
+/**
+ * The resource that the argument names, by name or uid: usually that of the command. Undefined if
+ * the argument is an id.
+ */
 export function targetResource({ resource, target }: Command): string | undefined {
   const field = target.at(-1)
   return field && isUid(field) ? (resourcesByField[field.name] ?? resource) : undefined
@@ -22,7 +25,10 @@ export function targetResource({ resource, target }: Command): string | undefine
 export const argumentIsId = (command: Command): boolean =>
   command.target.length > 0 && targetResource(command) === undefined
 
-/** The plural of what the command acts on: the resource or, without one, `sessions` for the verb `end-session`. */
+/**
+ * The plural of what the command acts on: the resource or, if the argument does not name one, the
+ * noun in the verb, such as `sessions` for `end-session`.
+ */
 export const targetKind = (command: Command): string =>
   targetResource(command) ?? `${command.verb.replace(/^[a-z]+-/, '')}s`
 

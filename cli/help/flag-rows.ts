@@ -19,7 +19,10 @@ export const commonFlagRows: Row[] = [
     'URL of the server. Default: STEMMA_API, then the current context, then http://localhost:8080.',
   ],
   ['--context NAME', 'Name of a sign-in that stemma auth login saved (STEMMA_CONTEXT).'],
-  ['--issuer URL', 'URL of the token issuer. Default: STEMMA_ISSUER, then the same as --api.'],
+  [
+    '--issuer URL',
+    'URL of the token issuer. Default: STEMMA_ISSUER, then the current context, then the same as --api.',
+  ],
   ['--audience AUD', 'Audience of the token. Default: the same as --api.'],
   ['--debug', 'Print each request, and all details of an error.'],
 ]

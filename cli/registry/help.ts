@@ -33,4 +33,4 @@ Flags of all commands:
                    ~/.docker.
   --api URL        URL of the server. Default: STEMMA_API, then the current context, then http://localhost:8080.
   --context NAME   Name of a sign-in that stemma auth login saved (STEMMA_CONTEXT).
-  --issuer URL     URL of the token issuer. Default: STEMMA_ISSUER, then the same as --api.`
+  --issuer URL     URL of the token issuer. Default: STEMMA_ISSUER, then the current context, then the same as --api.`
