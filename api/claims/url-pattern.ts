@@ -43,7 +43,10 @@ export const hasUnsplitUrl = (pattern: string): boolean =>
     (sequence) => !schemeStart.test(sourceOf(sequence)) && literalsOf(sequence).includes('://'),
   )
 
-/** The literals of a sequence and of its groups. A repeated one is there twice; a space separates them elsewhere. */
+/**
+ * The literals of a sequence and of its groups, as one text. A repeated literal occurs twice. Each
+ * class, `.` and `|` becomes a space; anchors and atoms of the kind `other` are left out.
+ */
 const literalsOf = (atoms: readonly Atom[]): string =>
   atoms
     .map(({ kind, literal, body, isRepeated }) => {
