@@ -36,8 +36,8 @@ export type CapabilityInfo = Message<"capabilities.CapabilityInfo"> & {
 
   /**
    * The public platform reserves the capability for itself: there, a role with it must also have
-   * `CAP_INTERNAL`. This server has no such rule, because its owners manage the registry of their
-   * organization themselves.
+   * `CAP_INTERNAL`. Stemma has no such rule: owners manage the registry of their organization
+   * themselves.
    *
    * @generated from field: bool internal_only = 3;
    */
@@ -73,8 +73,8 @@ export type CapabilityInfoJson = {
 
   /**
    * The public platform reserves the capability for itself: there, a role with it must also have
-   * `CAP_INTERNAL`. This server has no such rule, because its owners manage the registry of their
-   * organization themselves.
+   * `CAP_INTERNAL`. Stemma has no such rule: owners manage the registry of their organization
+   * themselves.
    *
    * @generated from field: bool internal_only = 3;
    */

@@ -541,8 +541,9 @@ export type UpdateSubscriptionRequest = Message<"platform.events.v2beta1.UpdateS
   subscription?: Subscription | undefined;
 
   /**
-   * Fields to change, separated by commas, such as `sink,event_types`; `*` means all fields. Without a mask, the call
-   * changes the fields that are present in the request.
+   * Fields to change, separated by commas, such as `sink,event_types`; `*` means `sink` and all
+   * other fields that have a value in the request. Without a mask, the call changes the fields that
+   * are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -571,8 +572,9 @@ export type UpdateSubscriptionRequestJson = {
   subscription?: SubscriptionJson;
 
   /**
-   * Fields to change, separated by commas, such as `sink,event_types`; `*` means all fields. Without a mask, the call
-   * changes the fields that are present in the request.
+   * Fields to change, separated by commas, such as `sink,event_types`; `*` means `sink` and all
+   * other fields that have a value in the request. Without a mask, the call changes the fields that
+   * are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */

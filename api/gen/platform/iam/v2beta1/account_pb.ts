@@ -512,7 +512,7 @@ export const ListSessionsRequestSchema: GenMessage<ListSessionsRequest, {jsonTyp
  */
 export type ListSessionsResponse = Message<"platform.iam.v2beta1.ListSessionsResponse"> & {
   /**
-   * The sessions, the latest first.
+   * The sessions, the most recently used first.
    *
    * @generated from field: repeated platform.iam.v2beta1.Session sessions = 1;
    */
@@ -526,7 +526,7 @@ export type ListSessionsResponse = Message<"platform.iam.v2beta1.ListSessionsRes
  */
 export type ListSessionsResponseJson = {
   /**
-   * The sessions, the latest first.
+   * The sessions, the most recently used first.
    *
    * @generated from field: repeated platform.iam.v2beta1.Session sessions = 1;
    */
@@ -1059,9 +1059,9 @@ export const AccountService: GenService<{
     output: typeof AccountSchema;
   },
   /**
-   * Returns where the caller is signed in: browsers, and programs that can get access tokens. The
-   * latest come first, at most 200. Sign-ins that were made before the server had this method are
-   * not shown, but `EndSessions` ends them too.
+   * Returns where the caller is signed in: browsers, and programs that can get access tokens. At
+   * most 200 are returned, the most recently used first. Sign-ins that were made before the server
+   * had this method are not shown, but `EndSessions` ends them too.
    *
    * @generated from rpc platform.iam.v2beta1.AccountService.ListSessions
    */

@@ -563,8 +563,9 @@ export type UpdateGroupRequest = Message<"platform.iam.v2beta1.UpdateGroupReques
   group?: Group | undefined;
 
   /**
-   * Fields to change, separated by commas, such as `name,description`; `*` means all fields. Without a mask, the call
-   * changes the fields that are present in the request.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all fields, but
+   * `second_factor_required` only if the request sets it. Without a mask, the call changes the
+   * fields that are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -593,8 +594,9 @@ export type UpdateGroupRequestJson = {
   group?: GroupJson;
 
   /**
-   * Fields to change, separated by commas, such as `name,description`; `*` means all fields. Without a mask, the call
-   * changes the fields that are present in the request.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all fields, but
+   * `second_factor_required` only if the request sets it. Without a mask, the call changes the
+   * fields that are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
