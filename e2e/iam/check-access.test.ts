@@ -84,12 +84,15 @@ examples('CheckAccess', {
     assert.equal((await fail(createWithGroup, { group: 'acme' }, editor.token)).code, 7)
     assert.deepEqual(await ask(deleteAccount, editor.token), refused)
     assert.deepEqual(await ask(deleteAccount, person.token), allowed)
-    for (const method of [deleteAccount, updateIdentityMetadata, AccountService.method.changePassword]) {
-      const aboutOther = {
-        ...{ identity: editor.identity, method: nameOf(method), resource: owner.organization },
+    for (const method of [deleteAccount, updateIdentityMetadata, AccountService.method.changePassword])
+      for (const place of [{ resource: owner.organization }, {}]) {
+        const aboutOther = { identity: editor.identity, method: nameOf(method), ...place }
+        assert.deepEqual(await succeed(checkAccess, aboutOther), refused)
+        const { decisions } = await succeed(batchCheckAccess, { questions: [aboutOther] })
+        assert.deepEqual(decisions, [refused])
+        const explanation = await succeed(AccessService.method.explainAccess, aboutOther)
+        assert.deepEqual([explanation.allowed, explanation.rule], [false, 'ACCESS_RULE_SELF'])
       }
-      assert.deepEqual(await succeed(checkAccess, aboutOther), refused)
-    }
     await succeed(deleteAccount, { id: person.identity }, person.token)
   },
 
