@@ -1,6 +1,7 @@
 // People who signed in with stemma or the console need a recent sign-in to change ownership.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
 import { ExternalGroupRoleMappingsService } from '@stemma/api/gen/platform/iam/v2beta1/external_group_role_mapping_pb.ts'
 import { GroupAccessRequestsService } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
 import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
@@ -241,5 +242,21 @@ onEachStore('a fresh sign-in', (engine) => {
     assert.deepEqual(await platform.store.query(recordOf), [])
     const { error } = await grant(tokens.access_token, rest, owner, await newWorkload())
     assert.match(JSON.stringify(error), /FRESH_SIGN_IN_REQUIRED/)
+  })
+
+  test('is needed by owners to delete their own account', async () => {
+    clockOffset = 0 // tokens are issued by the real clock
+    const own = 'leaving@example.com'
+    const leaving = await addAccount(platform, own)
+    const member = (await signIn(platform, own)).tokens.access_token
+    await platform.bind(leaving, 'owner', organization)
+    clockOffset = 16 * 60_000
+    for (const door of [rest, grpc]) {
+      const { error } = await door.call(Auth.method.delete, { id: leaving }, member)
+      assert.match(JSON.stringify(error), /FRESH_SIGN_IN_REQUIRED/)
+    }
+    await platform.unbind(leaving)
+    await platform.bind(leaving, 'viewer', organization)
+    assert.equal((await rest.call(Auth.method.delete, { id: leaving }, member)).error, undefined)
   })
 })

@@ -168,7 +168,7 @@ const expiringTables = [
 ]
 /**
  * How long the record of a sign-in is kept after it has expired: longer than an access token is
- * valid, because changes of ownership read the record (resources/iam/ownership.ts).
+ * valid, because changes of ownership read the record (resources/ownership.ts).
  */
 const recordRetentionMs = 2 * 60 * 60 * 1000
 

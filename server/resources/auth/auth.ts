@@ -22,13 +22,15 @@ import { groups } from '../iam/groups/table.ts'
 import { identities } from '../iam/identities/table.ts'
 import { roles } from '../iam/roles/table.ts'
 import { messageOf } from '../kind.ts'
+import { requireFreshSignInForOwnBindings } from '../ownership.ts'
 import { removePerson } from '../remove-person.ts'
 import { readResource } from '../stored-resource.ts'
 
 /** The maximum number of entries of `capabilities` in a response. */
 const maxEntries = 1000
 
-export function authMethods({ store }: Dependencies) {
+export function authMethods(deps: Dependencies) {
+  const { store } = deps
   return {
     validate: (call: Call) =>
       store.read(function* () {
@@ -52,6 +54,7 @@ export function authMethods({ store }: Dependencies) {
         // People may delete their own account, but not with a limited token. Workloads may not delete themselves.
         const isOwnAccount = caller.identity === call.request.id && parentOf(call.request.id) === ''
         if (!isOwnAccount || caller.limits) throw permissionDenied('identity.delete', call.request.id)
+        yield* requireFreshSignInForOwnBindings(deps, caller)
         yield* removePerson(access, caller.identity)
         return emptyReply
       }, call.deadline),

@@ -23,16 +23,16 @@ import { createResource } from '../../create.ts'
 import { deleteResource } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { equalTo, listResources } from '../../list.ts'
+import {
+  requireFreshSignInForMappedRoles,
+  requireFreshSignInForOwnership,
+  requireFreshSignInForRole,
+} from '../../ownership.ts'
 import { defineResource } from '../../resource.ts'
 import { readResource } from '../../stored-resource.ts'
 import { isNamed, updateResource } from '../../update.ts'
 import { requireAllMappedRoles, requireDelegable, requireOwner } from '../delegation.ts'
 import { groups } from '../groups/table.ts'
-import {
-  requireFreshSignInForMappedRoles,
-  requireFreshSignInForOwnership,
-  requireFreshSignInForRole,
-} from '../ownership.ts'
 import { removeDependents } from './remove-dependents.ts'
 import { scimMethods } from './scim-methods.ts'
 import { identityProviders } from './table.ts'

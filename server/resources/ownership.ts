@@ -2,13 +2,14 @@
 // recent sign-in, if the caller has signed in with the console or with the command line (`stemma`).
 // Published clients are exempt, because they keep sessions for 30 days and cannot ask their users
 // to sign in again in the middle of a run. Workloads and tokens of the operator are exempt, too.
-import { builtInRole } from '../../policy/built-in-roles.ts'
-import { requireFreshSignIn } from '../../policy/fresh-sign-in.ts'
-import { sql } from '../../store/sql.ts'
-import type { Work } from '../../store/work.ts'
-import { first } from '../../store/work.ts'
-import type { Caller } from '../../wire/caller.ts'
-import type { Dependencies } from '../dependencies.ts'
+import { builtInRole } from '../policy/built-in-roles.ts'
+import { requireFreshSignIn } from '../policy/fresh-sign-in.ts'
+import { isLiveAt } from '../store/expiry.ts'
+import { sql } from '../store/sql.ts'
+import type { Work } from '../store/work.ts'
+import { first } from '../store/work.ts'
+import type { Caller } from '../wire/caller.ts'
+import type { Dependencies } from './dependencies.ts'
 
 type OwnershipDependencies = Pick<Dependencies, 'settings' | 'now'>
 
@@ -37,6 +38,13 @@ export function* requireFreshSignInForRole(
   ...roles: readonly (string | undefined)[]
 ): Work<void> {
   if (roles.includes(builtInRole('owner').uid)) yield* requireFreshSignInForOwnership(deps, caller)
+}
+
+/** For the deletion of the caller's account, which removes their role bindings. Checks nothing if none is for `owner`. */
+export function* requireFreshSignInForOwnBindings(deps: OwnershipDependencies, caller: Caller): Work<void> {
+  const row = yield* first(sql`select uid from role_bindings where identity = ${caller.identity}
+    and role = ${builtInRole('owner').uid} and ${isLiveAt(deps.now())} limit 1`)
+  if (row) yield* requireFreshSignInForOwnership(deps, caller)
 }
 
 /** For a change of who is in the external groups of a provider. Checks nothing if none of them is mapped to `owner`. */
