@@ -71,6 +71,21 @@ const listed = async ({ door, owner }: ExampleContext, request: JsonObject, toke
   return { uids: rows.map(({ uid }) => uid), total: Number(body.totalCount) }
 }
 
+/** The role bindings in a group that the owner may see, by a search of AuthZEN. */
+async function searched({ platform, owner }: ExampleContext, group: string): Promise<string[]> {
+  const response = await fetch(`${platform.url}/access/v1/search/resource`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${owner.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      subject: { type: 'identity', id: owner.identity },
+      action: { name: 'role_bindings.list' },
+      resource: { type: 'role_binding' },
+    }),
+  })
+  const { results } = (await response.json()) as { results: { id: string }[] }
+  return results.map(({ id }) => id).filter((uid) => uid.startsWith(`${group}/`))
+}
+
 examples(
   'expiring role bindings',
   {
@@ -116,6 +131,7 @@ examples(
       assert.equal((await fail(bindings.updateRoleBinding, { roleBinding })).code, 5)
       assert.deepEqual(await listed(stage, { group }), { uids: [kept], total: 1 })
       assert.deepEqual(await listed(stage, { identity }), { uids: [kept], total: 1 })
+      assert.deepEqual(await searched(stage, group), [kept])
       const v1 = await succeed(RoleBindings.method.list, { uidp: { descendantsOf: group } })
       assert.deepEqual(
         (v1.items as JsonObject[]).map(({ id }) => id),

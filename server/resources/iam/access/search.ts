@@ -70,6 +70,7 @@ function* listResources(
   const page = yield* readPage(uidsOf(kind.table), {
     regions: intersectAll(isAbove ? held.map(below) : held, visible),
     ...{ filters: [], order: byUid, after, skip: 0, size: pageSizeOf(request), form: kind.forms.bytes },
+    ...(kind.table.expires && { liveAt: grants.time }),
     ...(maxListRows !== undefined && { maxRows: maxListRows }),
   })
   const response = create(ListResourcesResponseSchema, {
