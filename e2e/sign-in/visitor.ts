@@ -56,6 +56,11 @@ export class Visitor {
     return this.submit(page, values, index)
   }
 
+  /** Sends a form that no page offers. */
+  post(url: string, values: Record<string, string>): Promise<Page> {
+    return this.#load(url, { method: 'POST', body: new URLSearchParams(values) })
+  }
+
   /** Like `submitTo`, but returns the URL that the response redirects to, without following it. */
   async submitOnly(page: Page, ending: string, values: Record<string, string> = {}): Promise<string> {
     const form = page.forms.find(({ action }) => action.endsWith(ending))

@@ -15,6 +15,11 @@ export type SignInContext = {
   headlessCode: string
   /** Whether this sign-in also accepts an invite. */
   isInvited: boolean
+  /**
+   * Whether the person can make an account. An invite that is limited to an e-mail address is accepted only by accounts
+   * whose address is verified, and that of a new account is not.
+   */
+  canMakeAccount: boolean
   /** The names from the organization down to the group of the invite; empty if no invite is found. */
   invitedTo: string
 }

@@ -22,7 +22,7 @@ export const loginPage = (context: SignInContext, form: LoginForm): Page => ({
   body: html`${alert(form.error?.message)}${programAndServer(context)}${notices(context)}
 ${passwordForm(context, form)}
 ${passkeyForm(context, form.passkey)}
-${context.isInvited && newAccountForm(context, form)}
+${context.canMakeAccount && newAccountForm(context, form)}
 ${form.isOrganizationOffered && organizationForm(context, form)}
 ${cancelForm(context)}`,
 })

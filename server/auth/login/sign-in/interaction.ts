@@ -47,6 +47,7 @@ export async function pageContextOf(
     isDevice: interaction.deviceCode !== undefined,
     headlessCode: parameterOf(interaction, 'headless_code'),
     isInvited: code !== '',
+    canMakeAccount: code !== '' && !invite?.email,
     invitedTo: invite?.groups.join(' / ') ?? '',
   }
 }
