@@ -41,7 +41,8 @@ async function showSession(form) {
       return
     }
     const link = element('a', 'Sign in')
-    link.href = signInPath(form.id)
+    // `form.id` would be the field `id`, if the call has one.
+    link.href = signInPath(form.getAttribute('id'))
     line.replaceChildren(link, ' to send calls from this page.')
   } catch (error) {
     line.textContent = `Calls cannot be sent from this page: ${error.message}`
