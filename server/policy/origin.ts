@@ -56,6 +56,11 @@ export const systemOrigin = (
 /** The origin of the deletion of rows that have expired. */
 export const expiryOrigin = (sources?: Sources): Origin => systemOrigin('server', 'expiry', sources)
 
-/** The same access for deleting expired rows. The event log then names the expiry as the origin, and not the caller. */
-export const asExpiry = (access: WriteAccess): WriteAccess =>
-  access.origin ? { ...access, origin: expiryOrigin(access.origin) } : access
+/**
+ * The same access for deleting expired rows. The event log then names the expiry as the origin, and not the caller. The
+ * events are numbered on from those of the caller, because the log keeps the order of all events of a transaction.
+ */
+export function asExpiry(access: WriteAccess): WriteAccess {
+  const { origin } = access
+  return origin ? { ...access, origin: { ...expiryOrigin(origin), nextNumber: origin.nextNumber } } : access
+}
