@@ -75,7 +75,8 @@ examples('the audit log', {
       })
       return Number(totalCount)
     }
-    const [first] = entriesIn(await succeed(listAuditEntries, { kind: 'groups', ...inOrder }))
+    const own = { kind: 'groups', actor: owner.identity, ...inOrder }
+    const [first] = entriesIn(await succeed(listAuditEntries, own))
     const { time = '' } = first ?? {}
     assert.equal(await count({}), 4)
     assert.equal(await count({ action: 'created' }), 2)
@@ -83,6 +84,9 @@ examples('the audit log', {
     assert.equal(await count({ actor: '0'.repeat(40) }), 0)
     assert.equal(await count({ startTime: time }), 4)
     assert.equal(await count({ endTime: time }), 0)
+    const justAfter = time.replace('Z', '001Z')
+    const [start, end] = [await count({ startTime: justAfter }), await count({ endTime: justAfter })]
+    assert.deepEqual([start + end, end > 0], [4, true], 'a time between two milliseconds is not rounded down')
     assert.equal(await count({ outcome: 'AUDIT_OUTCOME_SUCCESS' }), 4)
     assert.equal(await count({ outcome: 'AUDIT_OUTCOME_FAILURE' }), 0)
   },

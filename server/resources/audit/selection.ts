@@ -1,7 +1,6 @@
 // Which entries a list of the audit log contains: those in the regions of the caller that match the filters.
 import type { Message } from '@bufbuild/protobuf'
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
-import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { AuditOutcome } from '@stemma/api/gen/platform/audit/v2beta1/audit_entry_pb.ts'
 import type { UIDPFilter } from '@stemma/api/gen/platform/common/uidp_pb.ts'
 import { invalidArgument } from '../../aip/errors.ts'
@@ -70,8 +69,8 @@ function conditionOf({ kind, uid }: Region, root: string): Sql | undefined {
 export function filtersOf(request: EntryFilter): Sql[] {
   const { actor, resource, kind, action, method, outcome, startTime, endTime } = request
   return [
-    ...(startTime ? [sql`time >= ${Math.ceil(timestampMs(startTime))}`] : []),
-    ...(endTime ? [sql`time < ${Math.ceil(timestampMs(endTime))}`] : []),
+    ...(startTime ? [sql`time >= ${wholeMs(startTime)}`] : []),
+    ...(endTime ? [sql`time < ${wholeMs(endTime)}`] : []),
     ...(actor ? [sql`actor = ${actor}`] : []),
     ...(resource ? [sql`uid = ${resource}`] : []),
     ...(kind ? [sql`kind = ${kind}`] : []),
@@ -81,3 +80,6 @@ export function filtersOf(request: EntryFilter): Sql[] {
     ...(outcome === AuditOutcome.FAILURE ? [sql`code <> 0`] : []),
   ]
 }
+
+/** The first whole millisecond that is not before the time: entries have times in whole milliseconds. */
+const wholeMs = ({ seconds, nanos }: Timestamp) => Number(seconds) * 1000 + Math.ceil(nanos / 1_000_000)
