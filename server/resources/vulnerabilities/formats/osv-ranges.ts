@@ -4,9 +4,12 @@ import { fieldsOf, labelIn, listIn, textIn } from './json-fields.ts'
 import { maxLength } from './limits.ts'
 import type { AffectedPackage } from './osv-packages.ts'
 
-type Range = { type: string; events: Readonly<Record<string, string>>[] }
+type Range = { type: string; events?: readonly Readonly<Record<string, string>>[] | null }
 
-/** An entry of `affected` in a stored record. Its types were checked when the record was imported. */
+/**
+ * An entry of `affected` in a stored record. Its types were checked when the record was imported, but lists may be
+ * missing or null.
+ */
 export type Affected = {
   package?: { ecosystem: string; name: string; purl?: string } | null
   ranges?: readonly Range[] | null
@@ -54,7 +57,7 @@ export function withoutVersions(entry: Affected): Affected {
   return otherFields
 }
 
-const fixedIn = (range: Range) => range.events.flatMap(({ fixed }) => fixed ?? [])
+const fixedIn = (range: Range) => (range.events ?? []).flatMap(({ fixed }) => fixed ?? [])
 
 /**
  * Adds a fixed version to the entries of a package, unless one of their ranges has it already. It is added to the last
@@ -77,5 +80,5 @@ export function withFix(entries: readonly Affected[], fix: string): readonly Aff
 /** Removes `last_affected`, which the schema does not allow in a range that has `fixed`. */
 const addFix = (range: Range, fix: string): Range => ({
   ...range,
-  events: [...range.events.filter((event) => event.last_affected === undefined), { fixed: fix }],
+  events: [...(range.events ?? []).filter((event) => event.last_affected === undefined), { fixed: fix }],
 })

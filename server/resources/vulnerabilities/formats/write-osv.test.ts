@@ -77,6 +77,20 @@ describe('writeOsv of an imported advisory', () => {
     assert.ok(!('ranges' in affected[0]) && !('versions' in affected[0]))
   })
 
+  test('adds a fix to a range that was imported without events', () => {
+    for (const noEvents of [{}, { events: null }]) {
+      const record = sample('pypi')
+      const [entry] = record.affected
+      record.affected = [{ ...entry, ranges: [{ type: 'ECOSYSTEM', ...noEvents }] }]
+      const [imported] = readOsv(record)
+      assert.deepEqual(write(imported as ImportedAdvisory).affected, record.affected)
+      const { affected } = write(imported as ImportedAdvisory, {
+        ...{ case: 'fixed', value: { fixedVersion: '9.9' } },
+      })
+      assert.deepEqual(affected[0]?.ranges, [{ type: 'ECOSYSTEM', events: [{ fixed: '9.9' }] }])
+    }
+  })
+
   test('replaces last_affected in a range by a new fix', () => {
     const { affected } = write(importSample('ghsa', 'tmpl'), {
       case: 'fixed',
