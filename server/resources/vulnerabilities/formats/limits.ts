@@ -19,6 +19,11 @@ export const maxLength = {
   documentId: 1024,
 }
 
+/**
+ * The maximum total length, in characters, of the copies of one record. One copy is stored for each package, without the
+ * parts about other packages.
+ */
+export const maxStoredCharacters = 64 * 1024 * 1024
 /** If a record has more events than this, only the latest are imported. */
 export const maxEvents = rulesOf(AdvisorySchema.field.events).maxItems
 /** The contract does not limit severities. This limit protects the store from excessive records. */

@@ -1,13 +1,11 @@
 // Splits an OSV record by package: a record describes any number of packages, an advisory one.
 import type { Fields } from './json-fields.ts'
 import { fieldsOf, labelIn, listIn, textIn } from './json-fields.ts'
-import { maxLength } from './limits.ts'
+import { maxLength, maxStoredCharacters } from './limits.ts'
 import { RecordError } from './record-error.ts'
 
 const maxRecordBytes = 2 * 1024 * 1024
 const maxPackages = 5000
-/** The maximum total length of the copies of one record, without `affected`. One copy is stored for each package. */
-const maxStoredCharacters = 64 * 1024 * 1024
 
 /** A package with all its entries in `affected`. */
 export type AffectedPackage = {

@@ -60,6 +60,26 @@ describe('readOpenVex', () => {
     assert.deepEqual([image?.componentType, image?.componentName], ['debian', 'libssl3'])
   })
 
+  test('bounds the total length of the records, which contain a copy of the statement for each product', () => {
+    const read = (count: number) =>
+      readOpenVex({
+        ...document,
+        statements: [
+          {
+            vulnerability: { name: 'CVE-2026-1' },
+            products: Array.from({ length: count }, (_, at) => ({ '@id': `pkg:npm/package-${at}` })),
+            status: 'under_investigation',
+            status_notes: 'x'.repeat(1024 * 1024),
+          },
+        ],
+      })
+    assert.equal(read(60).length, 60)
+    assert.throws(
+      () => read(70),
+      (error) => error instanceof RecordError && /name too many products/.test(error.message),
+    )
+  })
+
   const [statement] = document.statements
   const malformed: [string, object, RegExp][] = [
     ['without an author', { author: undefined }, /^author must be a string$/],

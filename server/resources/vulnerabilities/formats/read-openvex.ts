@@ -6,7 +6,7 @@ import { aliasesOf } from './aliases.ts'
 import { approvedEvent } from './events.ts'
 import type { ImportedAdvisory } from './imported-advisory.ts'
 import { fieldsOf, labelIn, timeIn } from './json-fields.ts'
-import { maxEvents, maxLength } from './limits.ts'
+import { maxEvents, maxLength, maxStoredCharacters } from './limits.ts'
 import type { Claim } from './openvex-claims.ts'
 import { claimsOf } from './openvex-claims.ts'
 import { openVexContext } from './openvex-status.ts'
@@ -26,9 +26,14 @@ export function readOpenVex(value: unknown): ImportedAdvisory[] {
   const head = { '@context': openVexContext, '@id': id, author, timestamp: formatTime(time) }
   const bySource = Map.groupBy(claimsOf(document, time), ({ subject }) => `openvex:${id}:${subject}`)
   const byName = Map.groupBy([...bySource.values()], ([claim]) => claim?.name)
+  let characters = 0
   return [...bySource].map(([source, claims]) => {
     const isSharedName = (byName.get(claims[0]?.name)?.length ?? 0) > 1
-    return advisoryOf(source, claims, head, isSharedName)
+    const advisory = advisoryOf(source, claims, head, isSharedName)
+    characters += advisory.record.length
+    if (characters > maxStoredCharacters)
+      throw new RecordError('statements name too many products for statements of this size')
+    return advisory
   })
 }
 
