@@ -144,6 +144,22 @@ onEachStore('an import of advisories', (engine) => {
     })
   })
 
+  test('reports records whose source is too long or contains NUL, and imports the others', async () => {
+    const { folder, put, runImport } = setUp
+    const packages = [{ pkg: { name: 'nginx', secfixes: { '1.27.1-r0': ['CVE-2026-1'] } } }]
+    // Three bytes per character. They vary, because PostgreSQL compresses values that repeat.
+    const reponame = Array.from({ length: 1000 }, (_, at) =>
+      String.fromCodePoint(0x4e00 + ((at * at * 7919) % 20_000)),
+    ).join('')
+    await put('long/a.json', { reponame, packages })
+    await put('long/b.json', { reponame: 'os\0', packages })
+    await put('long/c.json', { reponame: 'os', packages })
+    const summary = await runImport(join(folder, 'long'), await addOwner())
+    assert.deepEqual([summary.new, summary.broken], [1, 2])
+    assert.match(summary.warnings[0] ?? '', /a\.json: .*source: must be at most 2500 bytes/)
+    assert.match(summary.warnings[1] ?? '', /b\.json: .*must not contain line breaks or control characters/)
+  })
+
   test('keeps the CGA id of a record, and assigns another id if that one is taken', async () => {
     const { put, runImport, list } = setUp
     const file = await put('named.json', osv(80, { id: 'CGA-2222-3333-4444' }))

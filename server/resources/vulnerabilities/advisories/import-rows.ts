@@ -4,6 +4,7 @@
 import { hash } from 'node:crypto'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { invalidField } from '../../../aip/errors.ts'
 import { rootOf } from '../../../aip/uid.ts'
 import { hashOf } from '../../../store/postings/term-hash.ts'
 import type { Entry } from '../../../store/table.ts'
@@ -47,10 +48,15 @@ export type ImportRows = Pick<
 /** Part of the digest. Increase it when the importer's output changes, so that unchanged records are imported again. */
 const importerVersion = 1
 
+/** The source is part of a primary key, and an entry of an index of PostgreSQL has at most 2704 bytes. */
+const maxSourceBytes = 2500
+
 /** Throws a StatusError if the advisory is invalid. Modifies the draft. */
 export function importRowsOf(group: string, { draft, createTime, ...item }: ImportItem): ImportRows {
   const { source, format, record, origin, updateTime, withdrawTime } = item
   requireValid(draft)
+  if (Buffer.byteLength(source) > maxSourceBytes)
+    throw invalidField('source', `must be at most ${maxSourceBytes} bytes`)
   const hasOwnId = draft.advisoryId !== ''
   const random = seededBytes(`${group}\0${source}`)
   const uid = `${group}/${random(8).toString('hex')}`

@@ -17,6 +17,8 @@ export const maxLength = {
   recordId: 255,
   /** The IRI of an OpenVEX document. */
   documentId: 1024,
+  /** The name of a repository of a security database. */
+  repository: 1024,
 }
 
 /**

@@ -49,6 +49,14 @@ describe('readSecdb', () => {
     assert.deepEqual([draft?.advisoryId, draft?.aliases], ['CGA-2345-6789-cfgh', []])
   })
 
+  test('rejects control characters in the name of the repository, which is part of the source', () => {
+    for (const field of ['distroversion', 'reponame'])
+      assert.throws(
+        () => readSecdb({ ...database, [field]: 'a\0b' }, 'a.json', time),
+        (error) => error instanceof RecordError && /must not contain/.test(error.message),
+      )
+  })
+
   test('includes the branch or the file name in the source', () => {
     const [advisory] = readSecdb({ ...database, distroversion: 'v3.20', reponame: 'main' }, 'main.json', time)
     assert.match(advisory?.source ?? '', /^secdb:v3\.20\/main:curl:/)

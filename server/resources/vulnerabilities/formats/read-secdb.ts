@@ -60,7 +60,10 @@ function advisoryOf({ repository, author, name, id, versions, time }: Fix): Impo
 /** Includes the branch, because every branch of Alpine has a repository `main`. */
 function repositoryOf(database: Fields, file: string): string {
   const names = [textIn(database, 'distroversion', ''), textIn(database, 'reponame', '')].filter(Boolean)
-  return names.join('/') || file
+  const repository = names.join('/') || file
+  const fault = labelFault(repository, maxLength.repository)
+  if (fault) throw new RecordError(`distroversion and reponame, or else the file name, ${fault}`)
+  return repository
 }
 
 /** The host that serves the packages. */
