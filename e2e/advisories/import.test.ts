@@ -1,9 +1,15 @@
 // `stemmad import advisories`: what it writes to the store. import-sources.test.ts tests what it reads.
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { operatorAccessFor } from '../../server/policy/system-access.ts'
+import { importBatch } from '../../server/resources/vulnerabilities/advisories/import-batch.ts'
+import { importRowsOf } from '../../server/resources/vulnerabilities/advisories/import-rows.ts'
+import { withdrawAdvisory } from '../../server/resources/vulnerabilities/advisories/write.ts'
+import { readOsv } from '../../server/resources/vulnerabilities/formats/read-osv.ts'
 import { talliedKinds } from '../../server/storage.ts'
 import { checkTally } from '../../server/store/check.ts'
 import { raw, sql } from '../../server/store/sql.ts'
@@ -142,6 +148,28 @@ onEachStore('an import of advisories', (engine) => {
       const falsePositives = { latestEventType: 'EVENT_TYPE_FILTER_FALSE_POSITIVE_DETERMINATION' }
       assert.equal((await list(owner, falsePositives)).length, 1)
     })
+  })
+
+  test('skips a record whose advisory is withdrawn while it is imported', async () => {
+    const { platform, runImport, put, list } = setUp
+    const owner = await addOwner()
+    await runImport(await put('withdrawn.json', osv(90)), owner)
+    const [advisory] = await list(owner)
+    const changed = osv(90, { summary: 'changed', modified: '2026-03-01T00:00:00Z' })
+    const items = readOsv(changed).map((item) => importRowsOf(owner.organization, { ...item, format: 'osv' }))
+    const access = operatorAccessFor('test')
+    const { outcomes, broken } = await platform.store.write(function* () {
+      const work = importBatch(access, owner.organization, items, 1)
+      const first = work.next()
+      assert.ok(!first.done)
+      const rows = yield first.value // the records that were imported before
+      const context = { access, now: Date.now, random: randomBytes }
+      yield* withdrawAdvisory(context, String(advisory?.uid))
+      let step = work.next(rows)
+      while (!step.done) step = work.next(yield step.value)
+      return step.value
+    })
+    assert.deepEqual([outcomes, broken], [['same'], []])
   })
 
   test('reports records whose source is too long or contains NUL, and imports the others', async () => {

@@ -63,7 +63,7 @@ export function* importBatch(
     if (before?.digest === item.digest) outcomes.push('same')
     else if (before)
       try {
-        outcomes.push(yield* change(access, item, before))
+        outcomes.push(yield* changeOrSkip(access, item, before))
       } catch (error) {
         broken.push(brokenItem(item, error))
       }
@@ -181,6 +181,16 @@ const sourceRow = ({ sourceHash, source, entry, digest, format, record, updateTi
   ...[sourceHash, source, documentNumberOf(entry.uid), entry.uid],
   ...[digest, format, record, updateTime],
 ]
+
+/** Like `change`. On PostgreSQL, a call may withdraw the advisory after `findImported` has read it. */
+function* changeOrSkip(access: WriteAccess, item: ImportRows, before: Imported): Work<Outcome> {
+  try {
+    return yield* change(access, item, before)
+  } catch (error) {
+    if (!(error instanceof StatusError) || error.code !== Code.NOT_FOUND) throw error
+    return yield* change(access, item, { ...before, isListed: false })
+  }
+}
 
 /**
  * Applies a changed record to its advisory. A withdrawn advisory stays withdrawn. If the changed advisory would be
