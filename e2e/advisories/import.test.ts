@@ -150,6 +150,23 @@ onEachStore('an import of advisories', (engine) => {
     })
   })
 
+  test('changes the type of the artifact if the record has another one', async () => {
+    const { put, runImport, list } = setUp
+    const owner = await addOwner()
+    const secdb = (urlprefix: string) => ({
+      ...{ urlprefix, reponame: 'main' },
+      packages: [{ pkg: { name: 'nginx', secfixes: { '1.27.1-r0': ['CVE-2026-1'] } } }],
+    })
+    for (const [urlprefix, type] of [
+      ['https://packages.example.com', 'apk'],
+      ['https://dl-cdn.alpinelinux.org/alpine', 'alpine'],
+    ] as const) {
+      await runImport(await put('moved.json', secdb(urlprefix)), owner)
+      const found = await list(owner, { artifactTypes: [type] })
+      assert.deepEqual([found.length, found[0]?.artifactType], [1, type])
+    }
+  })
+
   test('skips a record whose advisory is withdrawn while it is imported', async () => {
     const { platform, runImport, put, list } = setUp
     const owner = await addOwner()

@@ -226,12 +226,13 @@ function* updateSource({ sourceHash, source, digest, record }: ImportRows): Work
     where hash = ${sourceHash} and source = ${source}`
 }
 
-/** Takes the aliases, the severities and the author's events from the record. Events of other authors stay. */
+/** Takes the type, the aliases, the severities and the author's events from the record. Events of other authors stay. */
 function merge(advisory: Advisory, { entry, hasOwnId }: ImportRows): void {
-  const { advisoryId, author, aliases, severities, events } = messageOf(advisories, entry.proto)
+  const { advisoryId, author, artifactType, aliases, severities, events } = messageOf(advisories, entry.proto)
   const otherEvents = advisory.events.filter((event) => event.author !== author)
   const newEvents = events.map((event) => ({ ...event, uid: '' }))
   Object.assign(advisory, {
+    artifactType,
     // As in `withOtherId`, the id of the record is an alias if the advisory has another id.
     aliases:
       hasOwnId && advisoryId !== advisory.advisoryId ? [...new Set([advisoryId, ...aliases])] : aliases,

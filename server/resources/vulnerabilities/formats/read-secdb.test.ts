@@ -31,7 +31,7 @@ describe('readSecdb', () => {
     ])
     for (const { draft, createTime, updateTime } of imported.values()) {
       assert.deepEqual(violationsOf(AdvisorySchema, draft), [])
-      assert.deepEqual([draft.author, draft.artifactType], ['packages.wolfi.dev', 'apk'])
+      assert.deepEqual([draft.author, draft.artifactType], ['packages.wolfi.dev', 'wolfi'])
       assert.deepEqual([createTime, updateTime], [time, time])
     }
   })
@@ -47,6 +47,14 @@ describe('readSecdb', () => {
   test('keeps an advisory id', () => {
     const draft = imported.get('secdb:os:util-linux:CGA-2345-6789-cfgh')?.draft
     assert.deepEqual([draft?.advisoryId, draft?.aliases], ['CGA-2345-6789-cfgh', []])
+  })
+
+  test('takes the type of the packages from the host that serves them', () => {
+    const typeAt = (urlprefix?: string) =>
+      readSecdb({ ...database, urlprefix }, 'a.json', time)[0]?.draft.artifactType
+    assert.equal(typeAt('https://dl-cdn.alpinelinux.org/alpine'), 'alpine')
+    for (const unknown of ['https://packages.example.com', 'https://notwolfi.dev', 'nowhere', undefined])
+      assert.equal(typeAt(unknown), 'apk')
   })
 
   test('rejects control characters in the name of the repository, which is part of the source', () => {

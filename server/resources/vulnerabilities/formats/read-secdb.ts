@@ -18,7 +18,7 @@ import { RecordError } from './record-error.ts'
 export function readSecdb(value: unknown, file: string, time: number): ImportedAdvisory[] {
   const database = fieldsOf(value, 'the database')
   const repository = repositoryOf(database, file)
-  const author = authorOf(database)
+  const host = hostOf(database)
   const bySource = new Map<string, ImportedAdvisory>()
   listIn(database, 'packages', '').forEach((item, index) => {
     const path = `packages[${index}].pkg`
@@ -26,7 +26,7 @@ export function readSecdb(value: unknown, file: string, time: number): ImportedA
     const name = labelIn(pkg, 'name', `${path}.`, maxLength.packageName)
     const secfixes = fieldsOf(pkg.secfixes ?? {}, `${path}.secfixes`)
     for (const [id, versions] of fixesOf(secfixes, `${path}.secfixes`)) {
-      const advisory = advisoryOf({ repository, author, name, id, versions, time })
+      const advisory = advisoryOf({ repository, host, name, id, versions, time })
       bySource.set(advisory.source, advisory)
     }
   })
@@ -35,20 +35,21 @@ export function readSecdb(value: unknown, file: string, time: number): ImportedA
 
 type Fix = {
   repository: string
-  author: string
+  host: string
   name: string
   id: string
   versions: string[]
   time: number
 }
 
-function advisoryOf({ repository, author, name, id, versions, time }: Fix): ImportedAdvisory {
+function advisoryOf({ repository, host, name, id, versions, time }: Fix): ImportedAdvisory {
   const secfixes = Object.fromEntries(versions.map((version) => [version, [id]]))
+  const author = host || 'secdb'
   return {
     source: `secdb:${repository}:${name}:${id}`,
-    record: JSON.stringify({ reponame: repository, packages: [{ pkg: { name, secfixes } }] }),
+    record: JSON.stringify({ author, reponame: repository, packages: [{ pkg: { name, secfixes } }] }),
     draft: create(AdvisorySchema, {
-      ...{ author, artifactName: name, artifactType: 'apk' },
+      ...{ author, artifactName: name, artifactType: typeOf(host) },
       ...(isAdvisoryId(id) ? { advisoryId: id } : { aliases: [id] }),
       events: versions.slice(-maxEvents).map((version) => approvedEvent(author, time, eventTypeOf(version))),
     }),
@@ -66,10 +67,22 @@ function repositoryOf(database: Fields, file: string): string {
   return repository
 }
 
-/** The host that serves the packages. */
-function authorOf(database: Fields): string {
+/** The host that serves the packages; '' if the database does not name it. */
+function hostOf(database: Fields): string {
   const prefix = textIn(database, 'urlprefix', '') ?? ''
-  return (URL.canParse(prefix) && new URL(prefix).host.slice(0, maxLength.author)) || 'secdb'
+  return URL.canParse(prefix) ? new URL(prefix).host.slice(0, maxLength.author) : ''
+}
+
+/** The distributions that publish security databases, by the domain of their packages. */
+const typeByDomain = new Map([
+  ['alpinelinux.org', 'alpine'],
+  ['wolfi.dev', 'wolfi'],
+])
+
+/** The same types as in OSV records of these distributions. `apk` if the distribution is unknown. */
+function typeOf(host: string): string {
+  const domain = host.split('.').slice(-2).join('.')
+  return typeByDomain.get(domain) ?? 'apk'
 }
 
 /** The fixed versions of each vulnerability. */
