@@ -150,6 +150,31 @@ onEachStore('an import of advisories', (engine) => {
     })
   })
 
+  test('replaces the events of a record whose author has changed', async () => {
+    const { put, runImport, list } = setUp
+    const owner = await addOwner()
+    const vex = (author: string) => ({
+      ...{ '@context': 'https://openvex.dev/ns/v0.2.0', '@id': 'https://example.com/vex/author' },
+      ...{ author, timestamp: '2026-01-01T00:00:00Z', version: 1 },
+      statements: [
+        {
+          vulnerability: { name: 'CVE-2026-78' },
+          products: [{ '@id': 'pkg:npm/left-pad@1.0.0' }],
+          status: 'under_investigation',
+        },
+      ],
+    })
+    for (const author of ['first', 'second', 'third']) {
+      await runImport(await put('author.json', vex(author)), owner)
+      const [advisory] = await list(owner)
+      const { events } = advisory as { events: { author: string }[] }
+      assert.deepEqual(
+        events.map((event) => event.author),
+        [author],
+      )
+    }
+  })
+
   test('changes the type of the artifact if the record has another one', async () => {
     const { put, runImport, list } = setUp
     const owner = await addOwner()

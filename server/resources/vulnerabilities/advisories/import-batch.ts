@@ -9,6 +9,7 @@ import { addPostings } from '../../../store/postings/postings.ts'
 import { among, raw, sql } from '../../../store/sql.ts'
 import { insertEntries, insertRows } from '../../../store/table.ts'
 import type { Work } from '../../../store/work.ts'
+import { first } from '../../../store/work.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
 import { messageOf } from '../../kind.ts'
 import type { ImportRows } from './import-rows.ts'
@@ -208,10 +209,11 @@ function* change(access: WriteAccess, item: ImportRows, { uid, isListed }: Impor
     yield* updateSource(item)
     return 'withdrawn'
   }
+  const authorBefore = yield* readAuthorBefore(item)
   const revised = yield* reviseAdvisory(
     { access, now: () => updateTime, random },
     uid,
-    (advisory) => merge(advisory, item),
+    (advisory) => merge(advisory, item, authorBefore),
     item.origin,
   )
   yield* updateSource(item)
@@ -221,15 +223,33 @@ function* change(access: WriteAccess, item: ImportRows, { uid, isListed }: Impor
   return 'changed'
 }
 
+/**
+ * The author of the record as it was imported before; undefined if it cannot have changed. People can change the author of the
+ * advisory, so that is not used.
+ */
+function* readAuthorBefore({ sourceHash, source, format }: ImportRows): Work<string | undefined> {
+  // The author of an OSV record follows from its id. The stored records of other formats contain their author.
+  if (format === 'osv') return undefined
+  const row = yield* first(
+    sql`select record from advisory_sources where hash = ${sourceHash} and source = ${source}`,
+  )
+  return (JSON.parse(String(row?.[0] ?? '{}')) as { author?: string }).author
+}
+
 function* updateSource({ sourceHash, source, digest, record }: ImportRows): Work<void> {
   yield sql`update advisory_sources set digest = ${digest}, record = ${record}
     where hash = ${sourceHash} and source = ${source}`
 }
 
-/** Takes the type, the aliases, the severities and the author's events from the record. Events of other authors stay. */
-function merge(advisory: Advisory, { entry, hasOwnId }: ImportRows): void {
+/**
+ * Takes the type, the aliases, the severities and the author's events from the record. Events of other authors stay,
+ * except those of `authorBefore`, which are from the record as it was imported before.
+ */
+function merge(advisory: Advisory, { entry, hasOwnId }: ImportRows, authorBefore?: string): void {
   const { advisoryId, author, artifactType, aliases, severities, events } = messageOf(advisories, entry.proto)
-  const otherEvents = advisory.events.filter((event) => event.author !== author)
+  const otherEvents = advisory.events.filter(
+    (event) => event.author !== author && event.author !== authorBefore,
+  )
   const newEvents = events.map((event) => ({ ...event, uid: '' }))
   Object.assign(advisory, {
     artifactType,
