@@ -119,6 +119,17 @@ onEachStore('SCIM', (engine) => {
     await otherProvider.expect(201, 'POST', '/Users', { userName: 'unique', externalId: 'u-1' })
   })
 
+  test('changes nothing if the requested attributes are invalid', async () => {
+    const { id } = await addUser('unselected', { title: 'before' })
+    const query = `?attributes=${Array.from({ length: 101 }, (_, at) => `a${at}`)}`
+    await provider.expect(400, 'POST', `/Users${query}`, { userName: 'not created' })
+    await provider.expect(400, 'PUT', `/Users/${id}${query}`, { userName: 'unselected', title: 'after' })
+    const change = patch({ op: 'replace', path: 'title', value: 'after' })
+    await provider.expect(400, 'PATCH', `/Users/${id}${query}`, change)
+    assert.equal((await provider.expect(200, 'GET', `/Users/${id}`)).title, 'before')
+    await addUser('not created')
+  })
+
   test('applies all operations of a PATCH, or none', async () => {
     const { id } = await addUser('atomic', { title: 'before' })
     const wrong = patch({ op: 'replace', path: 'title', value: 'after' }, { op: 'remove', path: 'userName' })

@@ -9,6 +9,7 @@ import { listQueryOf, searchOf, selectionOf } from './list-query.ts'
 import { listResponse, show } from './list-response.ts'
 import { recordChange } from './record-change.ts'
 import type { ScimDependencies, ScimRequest, ScimResponse } from './request.ts'
+import type { Selection } from './schema/project.ts'
 import type { Resource } from './schema/schema.ts'
 import type { Changed, Stored, StoredType } from './stored.ts'
 import { findStored, idOf } from './stored.ts'
@@ -53,13 +54,14 @@ export async function answerCollection(
 ): Promise<ScimResponse> {
   if (request.method === 'GET') return listResponse(deps, [endpoint], request, listQueryOf(request.query))
   if (request.method !== 'POST') throw methodNotAllowed('GET, HEAD, POST')
+  const selection = selectionOf(request.query)
   const body = await request.body()
   const created = await deps.store.write(function* () {
     const stored = yield* endpoint.create(contextOf(deps, request), body)
     yield* recordChange(deps, request, endpoint.stored, idOf(stored.uid), 'created')
     return stored
   })
-  return respond(deps, endpoint, request, created, 201)
+  return respond(deps, endpoint, request, selection, created, 201)
 }
 
 /** Requests to one resource. */
@@ -75,6 +77,8 @@ export async function answerResource(
       return get(deps, endpoint, request, id)
     case 'PUT':
     case 'PATCH': {
+      // Before the write: a client repeats a request that has failed.
+      const selection = selectionOf(request.query)
       const body = await request.body()
       const change = request.method === 'PUT' ? endpoint.replace : endpoint.patch
       const changed = await deps.store.write(function* () {
@@ -82,7 +86,7 @@ export async function answerResource(
         if (isChanged) yield* recordChange(deps, request, endpoint.stored, id, 'updated')
         return stored
       })
-      return respond(deps, endpoint, request, changed, 200)
+      return respond(deps, endpoint, request, selection, changed, 200)
     }
     case 'DELETE': {
       // Each batch is a recorded change with a new version, because the next one may fail.
@@ -134,19 +138,20 @@ async function get(
   if (!found) throw noSuchResource(stored.type.name, id)
   if (isUnchanged(request.ifNoneMatch, found.version))
     return { status: 304, headers: { etag: etagOf(found.version) } }
-  return respond(deps, endpoint, request, found, 200)
+  return respond(deps, endpoint, request, selectionOf(request.query), found, 200)
 }
 
 async function respond(
   deps: ScimDependencies,
   { stored }: Endpoint,
   request: ScimRequest,
+  selection: Selection,
   found: Stored,
   status: number,
 ): Promise<ScimResponse> {
   const { store } = deps
   const { provider, base } = request
-  const [body] = await show({ store, provider, base }, stored, [found], selectionOf(request.query))
+  const [body] = await show({ store, provider, base }, stored, [found], selection)
   return {
     status,
     body,
