@@ -343,6 +343,12 @@ onEachStore('SCIM', (engine) => {
       await provider.expect(400, 'GET', `/Groups?filter=${encodeURIComponent(filter)}`)
     assert.deepEqual(await membersAfter({ op: 'remove', path: `members[value eq "${ada}"]` }), [bob])
     assert.deepEqual(await membersAfter({ op: 'replace', path: 'members', value: [{ value: ada }] }), [ada])
+    for (const op of ['add', 'replace'])
+      assert.equal(
+        (await provider.expect(400, 'PATCH', path, patch({ op, path: 'members' }))).scimType,
+        'invalidValue',
+      )
+    assert.deepEqual(await membersAfter({ op: 'add', path: 'members', value: [] }), [ada])
     assert.deepEqual(await membersAfter({ op: 'remove', path: 'members' }), [])
     const missing = { op: 'add', path: 'members', value: [{ value: '0'.repeat(16) }] }
     assert.equal((await provider.expect(400, 'PATCH', path, patch(missing))).scimType, 'invalidValue')
