@@ -48,11 +48,10 @@ export async function listVulnerabilityMetadata(
   const known = await keepKnown(deps, call, ids)
   const idsAfter = new Set(after === undefined ? ids : ids.slice(ids.indexOf(after) + 1))
   const following = known.filter((id) => idsAfter.has(id)).slice(request.skip)
-  const page = await describeAll(deps, call, following.slice(0, pageSizeOf(request)))
-  const last = page.at(-1)?.id
+  const { metadata, last } = await describeAll(deps, call, following.slice(0, pageSizeOf(request)))
   const hasMore = last !== undefined && last !== following.at(-1)
   const response = create(ListVulnerabilityMetadataResponseSchema, {
-    vulnerabilityMetadata: page,
+    vulnerabilityMetadata: metadata,
     nextPageToken: hasMore ? deps.pageSeals.seal(query, [last]) : '',
     totalCount: BigInt(known.length),
     skipped: request.skip,
@@ -93,13 +92,17 @@ async function keepKnown(
   return known
 }
 
-/** May end early, if the records are large. */
+/**
+ * May end early, if the records are large. `last` is the last id that was looked up. It may have no metadata, if its
+ * advisories were withdrawn meanwhile.
+ */
 async function describeAll(
   deps: MetadataDependencies,
   call: MetadataCall,
   ids: readonly string[],
-): Promise<VulnerabilityMetadata[]> {
+): Promise<{ metadata: VulnerabilityMetadata[]; last: string | undefined }> {
   const metadata: VulnerabilityMetadata[] = []
+  let last: string | undefined
   let size = 0
   for (let at = 0; at < ids.length && size < maxPageCharacters; at += idsPerDescription) {
     const chunk = ids.slice(at, at + idsPerDescription)
@@ -109,8 +112,9 @@ async function describeAll(
     })
     metadata.push(...described.metadata)
     size += described.size
+    last = size > maxPageCharacters ? metadata.at(-1)?.id : chunk.at(-1)
   }
-  return metadata
+  return { metadata, last }
 }
 
 /** Runs the work in a transaction that has read the caller's grants. */
