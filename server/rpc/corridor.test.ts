@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { create } from '@bufbuild/protobuf'
-import { GroupsService, ListGroupsRequestSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { describeMethod } from '@stemma/api/method.ts'
 import { Code } from '../aip/code.ts'
 import type { StatusError } from '../aip/errors.ts'
@@ -19,10 +19,11 @@ import { openUnsentBudget } from './unsent-budget.ts'
 
 const caller = { identity: 'someone', issuedAt: 0 }
 const method = describeMethod(GroupsService.method.listGroups)
+const writeMethod = describeMethod(GroupsService.method.deleteGroup)
 const maxBytes = 200_000
 
 /** A corridor with a method that returns this reply. `hasRoomFor` tests the caller's budget of unsent bytes. */
-async function openTestCorridor(reply: Reply, otherThreads?: OtherThreads) {
+async function openTestCorridor(reply: Reply, otherThreads?: OtherThreads, called = method) {
   const unsent = openUnsentBudget({ limits: { perCaller: maxBytes } })
   const reported: (StatusError | undefined)[] = []
   const corridor = openCorridor({
@@ -39,7 +40,7 @@ async function openTestCorridor(reply: Reply, otherThreads?: OtherThreads) {
     otherThreads,
   })
   const answer = async (envelope = testEnvelope) =>
-    corridor({ method, handler: () => reply }, envelope, () => create(ListGroupsRequestSchema))
+    corridor({ method: called, handler: () => reply }, envelope, () => create(called.desc.input))
   const hasRoomFor = (bytes: number) => {
     try {
       unsent.reserve({ identity: caller.identity, address: testEnvelope.address }, bytes)()
@@ -65,6 +66,20 @@ describe('a large reply', () => {
     assert.ok(!hasRoomFor(60_000))
     await assert.rejects(answer, { code: Code.RESOURCE_EXHAUSTED })
     onSent?.()
+    assert.ok(hasRoomFor(maxBytes))
+  })
+
+  test('to a write is sent even if it exceeds the limit, and the next write is refused before it runs', async () => {
+    let writes = 0
+    const json = () => {
+      writes++
+      return asJson('x'.repeat(150_000))
+    }
+    const { answer, hasRoomFor } = await openTestCorridor({ json, bytes }, undefined, writeMethod)
+    const sent = [await answer(), await answer()]
+    await assert.rejects(answer, { code: Code.RESOURCE_EXHAUSTED })
+    assert.equal(writes, 2)
+    for (const { onSent } of sent) onSent?.()
     assert.ok(hasRoomFor(maxBytes))
   })
 

@@ -103,6 +103,7 @@ export function openCorridor({
 
     function run(request: Message): MaybePromise<Reply> {
       received = request
+      if (!method.isRead) unsent.requireRoom(unsentClient())
       const otherThread = otherThreads?.forMethod(method)
       if (otherThread) return runIn(otherThread, request)
       const demand = demandOf(method, request, caller ?? anonymous, envelope, demandOptions)
@@ -132,8 +133,8 @@ export function openCorridor({
       return andThen(answered, finish)
     }
 
-    const reserve = (bytes: number) =>
-      unsent.reserve({ identity: caller?.identity ?? '', address: envelope.address }, bytes)
+    const unsentClient = () => ({ identity: caller?.identity ?? '', address: envelope.address })
+    const reserve = (bytes: number) => unsent.reserve(unsentClient(), bytes)
 
     const limitFields = () => limits.fieldsOf(costClass, callerMeter, networkMeter, started)
 
@@ -145,7 +146,8 @@ export function openCorridor({
       const rendered = renderFor(reply, envelope.door)
       if (headers) rendered.headers = headers
       const bytes = sizeFor(rendered, envelope.door)
-      if (bytes > maxUncountedBytes) rendered.onSent = reserve(bytes)
+      if (bytes > maxUncountedBytes)
+        rendered.onSent = method.isRead ? reserve(bytes) : unsent.count(unsentClient(), bytes)
       reportEnd()
       return rendered
     }

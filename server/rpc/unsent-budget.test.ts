@@ -37,6 +37,21 @@ describe('the budget of unsent bytes', () => {
     assert.throws(() => reserve(person(1), 1), ofCaller)
   })
 
+  test('asks for room in the limits of the client only', () => {
+    const budget = openUnsentBudget({ limits })
+    const [first, second, third] = [1, 2, 3].map((at) => ({ identity: person(at), address: '' }))
+    assert.ok(first && second && third)
+    budget.reserve(first, 99)
+    budget.requireRoom(first)
+    const release = budget.count(first, 2)
+    assert.throws(() => budget.requireRoom(first), ofCaller)
+    budget.count(second, 149)
+    budget.requireRoom(third)
+    assert.throws(() => budget.reserve(third, 1), ofAll)
+    release()
+    budget.requireRoom(first)
+  })
+
   test('limits the callers of each organization together', () => {
     const reserve = open()
     const release = reserve(workload(1), 90)

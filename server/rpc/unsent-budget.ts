@@ -9,6 +9,13 @@ import { networksOf } from '../wire/client-network.ts'
 export type UnsentBudget = {
   /** Counts bytes for a client until the returned function is called. Throws if there would be too many. */
   reserve(client: UnsentClient, bytes: number): () => void
+  /**
+   * Like `reserve`, but never throws. For responses to writes: an error would say that a change was refused that was
+   * made. `requireRoom` is called before the write, so a client exceeds its limits only by writes that run together.
+   */
+  count(client: UnsentClient, bytes: number): () => void
+  /** Throws if the client has used up one of its own limits. The totals of all clients do not matter. */
+  requireRoom(client: UnsentClient): void
 }
 
 /** The identity is empty if the client is anonymous. */
@@ -61,18 +68,32 @@ export function openUnsentBudget(options: UnsentBudgetOptions = {}): UnsentBudge
     }
   }
 
+  function requireWithinLimits(owners: readonly Owner[], bytes: number): void {
+    const exceeded = owners.find(({ key, limit }) => (bytesOf.get(key) ?? 0) + bytes > limit)
+    if (exceeded) throw tooManyRequests(messageOf(exceeded), retryAfterSeconds)
+  }
+
+  function countFor(owners: readonly Owner[], bytes: number): () => void {
+    add(owners, bytes)
+    let isReleased = false
+    return () => {
+      if (isReleased) return
+      isReleased = true
+      add(owners, -bytes)
+    }
+  }
+
   return {
     reserve(client, bytes) {
       const owners = ownersOf(limits, client, isProxy)
-      const exceeded = owners.find(({ key, limit }) => (bytesOf.get(key) ?? 0) + bytes > limit)
-      if (exceeded) throw tooManyRequests(messageOf(exceeded), retryAfterSeconds)
-      add(owners, bytes)
-      let isReleased = false
-      return () => {
-        if (isReleased) return
-        isReleased = true
-        add(owners, -bytes)
-      }
+      requireWithinLimits(owners, bytes)
+      return countFor(owners, bytes)
+    },
+    count: (client, bytes) => countFor(ownersOf(limits, client, isProxy), bytes),
+    requireRoom(client) {
+      if (bytesOf.size === 0) return
+      const own = ownersOf(limits, client, isProxy).filter(({ whose }) => whose !== '')
+      requireWithinLimits(own, 1)
     },
   }
 }
