@@ -17,11 +17,13 @@ export function errorFromResponse(
   text: string,
   now: number,
 ): StemmaError {
-  const { code, message, details } = parseObject(text) ?? {}
+  const { code, message, details, error, error_description } = parseObject(text) ?? {}
   const validDetails = Array.isArray(details) ? details.filter(isObject) : []
   return new StemmaError(
     isErrorCode(code) ? code : codeOfStatus(status),
-    typeof message === 'string' ? message : `the server answered with HTTP ${status}`,
+    // Endpoints of OAuth have other fields (RFC 6749, section 5.2).
+    [message, error_description, error].find((value) => typeof value === 'string') ??
+      `the server answered with HTTP ${status}`,
     {
       status,
       requestId: headers.get('x-request-id') ?? undefined,
