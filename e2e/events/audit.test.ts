@@ -4,8 +4,11 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import { AuditEntriesService } from '@stemma/api/gen/platform/audit/v2beta1/audit_entry_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import type { Region } from '../../server/aip/region.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
-import { findEntries } from '../../server/store/events/find-entries.ts'
+import { rootsIn } from '../../server/resources/audit/selection.ts'
+import { countEntries, findEntries } from '../../server/store/events/find-entries.ts'
+import { grpcDoor } from '../../server/testing/doors.ts'
 import type { ExampleContext } from '../contract/examples.ts'
 import { examples, make, violations } from '../contract/examples.ts'
 
@@ -168,6 +171,32 @@ examples('the audit log', {
     const [entry] = below
     const byUid = await succeed(listAuditEntries, { uidp: { ids: [entry?.uid ?? ''] } })
     assert.deepEqual([entriesIn(byUid).length, byUid.totalCount], [1, '1'])
+  },
+
+  async 'lists the entries of 1000 uids or groups of one organization'(context) {
+    const { succeed, owner, platform } = context
+    const { other } = await changeGroups(context)
+    const [entry] = entriesIn(await succeed(listAuditEntries, { resource: other }))
+    const { uid = '', group = '' } = entry ?? {}
+    const below = Array.from({ length: 999 }, (_, at) => `${group}/${String(at).padStart(16, '0001')}`)
+    const belowThese = below.map((parent) => `${parent}/${'0'.repeat(16)}`)
+    const door = grpcDoor(platform.url) // so many uids do not fit into a URL
+    for (const others of [below, belowThese]) {
+      const request = { uidp: { ids: [...others, uid] } }
+      const list = await door.call(listAuditEntries, request, owner.token)
+      assert.deepEqual([list.body?.totalCount, entriesIn(list.body ?? {})[0]?.uid], ['1', uid])
+      const { body } = await door.call(exportAuditEntries, request, owner.token)
+      assert.equal((body?.documents as JsonObject[]).length, 1)
+    }
+    door.close()
+    for (const kind of ['tree', 'children'] as const) {
+      const regions: Region[] = below.map((parent) => ({ kind, uid: parent }))
+      const selection = { roots: rootsIn([...regions, { kind: 'point', uid }]), filters: [] }
+      const page = { descending: false, after: undefined, skip: 0, size: 2, maxRows: undefined }
+      const { events } = await platform.store.read(() => findEntries({ ...selection, ...page }))
+      const count = await platform.store.read(() => countEntries(selection))
+      assert.deepEqual([events.map(({ sequence }) => String(sequence)), count], [[entry?.sequence], 1])
+    }
   },
 
   async 'has no entry with a number that is larger than any sequence number'(context) {

@@ -8,7 +8,7 @@ import type { Region } from '../../aip/region.ts'
 import { parentOf, rootLength, rootOf } from '../../aip/uid.ts'
 import type { RootSelection } from '../../store/events/find-entries.ts'
 import type { Sql } from '../../store/sql.ts'
-import { join, raw, sql } from '../../store/sql.ts'
+import { among, raw, sql } from '../../store/sql.ts'
 
 export type EntryFilter = Message & {
   uidp?: UIDPFilter | undefined
@@ -36,34 +36,49 @@ const maxOrganizations = 50
 
 /** The organizations of the regions, each with the condition that selects its entries in the regions. */
 export function rootsIn(regions: readonly Region[]): RootSelection[] {
-  const byRoot = new Map<string, (Sql | undefined)[]>()
-  for (const region of regions) {
-    const root = rootOf(region.uid)
-    if (root.length < rootLength) continue
-    byRoot.set(root, [...(byRoot.get(root) ?? []), conditionOf(region, root)])
-  }
+  const byRoot = Map.groupBy(
+    regions.filter(({ uid }) => rootOf(uid).length >= rootLength),
+    ({ uid }) => rootOf(uid),
+  )
   if (byRoot.size > maxOrganizations)
     throw invalidArgument({
       field: 'uidp',
       description: `must name a group, because the caller can read the audit logs of more than ${maxOrganizations} organizations`,
     })
-  return [...byRoot].map(([root, conditions]) => ({
-    root,
-    condition: conditions.includes(undefined) ? undefined : sql`(${join(conditions as Sql[], ' or ')})`,
-  }))
+  return [...byRoot].map(([root, regionsOfRoot]) => ({ root, condition: conditionOf(regionsOfRoot, root) }))
 }
 
 /** Undefined for the whole organization. The uid of an entry is directly below that of its group. */
-function conditionOf({ kind, uid }: Region, root: string): Sql | undefined {
-  if (kind === 'point') {
-    const sequence = sequenceIn(uid)
-    return sequence === undefined
-      ? raw('1 = 0')
-      : sql`(group_uid = ${parentOf(uid)} and sequence = ${sequence})`
+function conditionOf(regions: readonly Region[], root: string): Sql | undefined {
+  const sequences = new Map<string, number[]>()
+  const parents: string[] = []
+  const ranges: Sql[] = []
+  for (const { kind, uid } of regions) {
+    if (kind === 'point') {
+      const sequence = sequenceIn(uid)
+      const group = parentOf(uid)
+      if (sequence === undefined) continue
+      const others = sequences.get(group)
+      if (others) others.push(sequence)
+      else sequences.set(group, [sequence])
+    } else if (kind === 'children') parents.push(uid)
+    else if (uid === root) return undefined
+    // `0` is the character after `/`, so `UID0` follows all uids below UID.
+    else ranges.push(sql`(group_uid >= ${uid} and group_uid < ${`${uid}0`})`)
   }
-  if (kind === 'children') return sql`group_uid = ${uid}`
-  // `0` is the character after `/`, so `UID0` follows all uids below UID.
-  return uid === root ? undefined : sql`(group_uid >= ${uid} and group_uid < ${`${uid}0`})`
+  const points = [...sequences].map(
+    ([group, numbers]) => sql`(group_uid = ${group} and sequence in ${among(numbers)})`,
+  )
+  return anyOf([...points, ...(parents.length > 0 ? [sql`group_uid in ${among(parents)}`] : []), ...ranges])
+}
+
+/** A balanced tree of conditions: SQLite allows expressions with a depth of 1000, and there may be more conditions. */
+function anyOf(conditions: readonly Sql[]): Sql {
+  const [only] = conditions
+  if (!only) return raw('1 = 0')
+  if (conditions.length === 1) return only
+  const middle = conditions.length >> 1
+  return sql`(${anyOf(conditions.slice(0, middle))} or ${anyOf(conditions.slice(middle))})`
 }
 
 export function filtersOf(request: EntryFilter): Sql[] {
