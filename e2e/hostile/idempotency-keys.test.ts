@@ -9,6 +9,7 @@ import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
+import { dumpedTables, loadMigrations } from '../../server/store/migrations.ts'
 import { sql } from '../../server/store/sql.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
@@ -42,7 +43,7 @@ onEachStore('idempotency keys under attack', (engine) => {
   /** All rows of the store, the log and the metrics. */
   async function everythingWritten(): Promise<string> {
     const rows: string[] = []
-    for await (const { rows: portion } of platform.store.snapshot())
+    for await (const { rows: portion } of platform.store.snapshot(dumpedTables(loadMigrations())))
       for (const value of portion.flat())
         rows.push(value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value))
     const metrics = await (await fetch(`${platform.url}/metrics`)).text()

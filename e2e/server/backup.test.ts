@@ -15,6 +15,7 @@ import { openStore, prepareStore, talliedKinds } from '../../server/storage.ts'
 import { checkTally } from '../../server/store/check.ts'
 import type { Store } from '../../server/store/db.ts'
 import type { Portion } from '../../server/store/dump.ts'
+import { dumpedTables, loadMigrations } from '../../server/store/migrations.ts'
 import { sql } from '../../server/store/sql.ts'
 import { copyGroup } from '../../server/testing/group-copies.ts'
 import type { Platform } from '../../server/testing/platform.ts'
@@ -79,7 +80,7 @@ onEachStore('a backup', (engine) => {
   /** All rows of a store but its migrations and the log of the server, which records backups and restores. */
   async function contentOf(store: Store): Promise<Map<string, string[]>> {
     const content = new Map<string, string[]>()
-    for await (const { table, rows } of store.snapshot()) {
+    for await (const { table, rows } of store.snapshot(dumpedTables(loadMigrations()))) {
       if (table !== 'migrations') content.set(table, [...(content.get(table) ?? []), ...rows.map(textOf)])
     }
     const isKept = (row: string) => !row.includes('"server"')

@@ -41,7 +41,8 @@ export const backup: Command = {
   },
 }
 
-const compressedBackup = (store: Store) => Readable.from(backupLines(store)).compose(createGzip())
+const compressedBackup = (store: Store) =>
+  Readable.from(backupLines(store, loadMigrations())).compose(createGzip())
 
 /**
  * The file gets its name only when it is complete and synced to disk. Only its owner may read it:

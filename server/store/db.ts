@@ -23,8 +23,8 @@ export type Store = {
    * Applies the missing migrations, only once even if several processes start together. Returns the names it applied.
    */
   migrate(migrations: readonly Migration[]): Promise<string[]>
-  /** All rows of all tables in one snapshot. Other reads and writes continue meanwhile. */
-  snapshot(): AsyncGenerator<Portion>
+  /** All rows of these tables in one snapshot, ordered by primary key. Other reads and writes continue meanwhile. */
+  snapshot(tables: readonly string[]): AsyncGenerator<Portion>
   close(): Promise<void>
 }
 

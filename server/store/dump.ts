@@ -4,11 +4,6 @@ import type { Row } from './sql.ts'
 /** Some rows of a table. The portions of a table follow each other; an empty table has one, without rows. */
 export type Portion = { table: string; columns: string[]; rows: Row[] }
 
-/** Tables with the state of running servers, which are not part of a backup. */
-const transientTables = ['rate_copies']
-
-export const isDumped = (table: string) => !transientTables.includes(table)
-
 const rowsPerPortion = 500
 /** In characters of text values plus bytes of binary values. */
 const sizePerPortion = 1024 * 1024

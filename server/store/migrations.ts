@@ -22,3 +22,23 @@ export function loadMigrations(): Migration[] {
     script: readFileSync(new URL(`${name}.sql`, folder), 'utf8'),
   }))
 }
+
+/** Tables with the state of running servers, which are not part of a backup. */
+const transientTables = ['rate_copies']
+
+/**
+ * The tables of a backup, in the order of their creation, so that none refers to a later one. They are read from the
+ * migrations: a database may also have tables of others, and a backup with their rows could not be restored.
+ */
+export function dumpedTables(migrations: readonly Migration[]): string[] {
+  let tables = ['migrations']
+  for (const { script } of migrations)
+    for (const [, created, dropped, renamed, name = ''] of script.matchAll(tableChange)) {
+      if (created !== undefined) tables.push(created)
+      else tables = tables.flatMap((table) => (table === renamed ? name : table === dropped ? [] : table))
+    }
+  return tables.filter((table) => !transientTables.includes(table))
+}
+
+const tableChange =
+  /^(?:create (?:\/\*pg unlogged \*\/ )?table (\w+)|drop table (\w+)|alter table (\w+) rename to (\w+))/gm

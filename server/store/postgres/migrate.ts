@@ -3,20 +3,18 @@ import type pg from 'pg'
 import type { Clock } from '../clock.ts'
 import type { Migration } from '../db.ts'
 import { migrationsTable, pendingOf } from '../db.ts'
-import { withReplyTimeout } from './pool.ts'
+import { longReplyTimeoutMs, withReplyTimeout } from './pool.ts'
 import { forPostgres } from './statement-text.ts'
 
 /** The number of the PostgreSQL advisory lock that lets one process migrate at a time. */
 const migrationLock = 7_386_214
-/** A change of a large table may take long. */
-const migrationTimeoutMs = 24 * 60 * 60 * 1000
 
 export async function migrate(
   client: pg.PoolClient,
   migrations: readonly Migration[],
   now: Clock['now'],
 ): Promise<string[]> {
-  const run = (text: string) => client.query<{ name: string }>(withReplyTimeout({ text }, migrationTimeoutMs))
+  const run = (text: string) => client.query<{ name: string }>(withReplyTimeout({ text }, longReplyTimeoutMs))
   await run('begin; set local statement_timeout = 0')
   await run(`select pg_advisory_xact_lock(${migrationLock})`)
   await run(migrationsTable)

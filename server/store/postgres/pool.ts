@@ -51,6 +51,9 @@ export const withReplyTimeout = <Q extends object>(query: Q, replyTimeoutMs: num
   query_timeout: replyTimeoutMs,
 })
 
+/** For statements that may take long because a table is large. */
+export const longReplyTimeoutMs = 24 * 60 * 60 * 1000
+
 /** Only servers on PostgreSQL load the driver: it is 35 modules, which took 12 ms of every start. */
 const loadDriver = () => createRequire(import.meta.url)('pg') as typeof pg // the package is CommonJS
 

@@ -1,6 +1,7 @@
 // The behaviour that only PostgreSQL has: conflicts, lost connections, timeouts.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import type { Database } from '../../testing/postgres.ts'
 import { createDatabase } from '../../testing/postgres.ts'
@@ -223,6 +224,16 @@ describe('a store on PostgreSQL', { skip }, () => {
     const { rows } = await admin.query(`select pid from pg_stat_activity
       where datname = current_database() and application_name = 'stemma' and state like 'idle in transaction%'`)
     assert.deepEqual(rows, [])
+  })
+
+  test('a snapshot may wait longer than the statement timeout', async () => {
+    const limited = open({ readTimeoutMs: 100, replyMarginMs: 0 })
+    await admin.query('begin; lock table kept in access exclusive mode')
+    const reading = Array.fromAsync(limited.snapshot(['kept']))
+    const outcome = await Promise.race([reading.then(String, String), setTimeout(300, 'waits')])
+    await admin.query('rollback')
+    assert.equal(outcome, 'waits')
+    assert.ok((await reading)[0]?.rows.length)
   })
 
   test('processes that start together wait for the one that migrates, even longer than the statement timeout', async () => {

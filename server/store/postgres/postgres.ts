@@ -84,7 +84,7 @@ export function openPostgres(options: PostgresOptions): Store {
       transaction('begin isolation level read committed', work, { timeoutMs: writeTimeoutMs, deadline }),
     migrate: (migrations) =>
       track(() => withConnection(pool, (client) => migrate(client, migrations, clock.now))),
-    snapshot: () => dumpPool(pool),
+    snapshot: (tables) => dumpPool(pool, tables),
     close: () => drain(() => pool.end()),
   }
 }
@@ -109,10 +109,10 @@ function openTracker() {
   }
 }
 
-async function* dumpPool(pool: pg.Pool) {
+async function* dumpPool(pool: pg.Pool, tables: readonly string[]) {
   const client = await pool.connect()
   try {
-    yield* dump(client)
+    yield* dump(client, tables)
   } finally {
     // Closes the connection instead of returning it to the pool: if the caller stopped early, its transaction is open.
     client.release(true)

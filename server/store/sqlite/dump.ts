@@ -1,22 +1,21 @@
-// Reads all tables of an SQLite file in one snapshot, with a connection of its own.
+// Reads tables of an SQLite file in one snapshot, with a connection of its own.
 import type { Clock } from '../clock.ts'
 import type { Portion } from '../dump.ts'
-import { isDumped, openRowCollector } from '../dump.ts'
+import { openRowCollector } from '../dump.ts'
 import type { Row } from '../sql.ts'
 import { connect } from './connection.ts'
 
-export async function* dump(file: string, clock: Clock): AsyncGenerator<Portion> {
+export async function* dump(file: string, tables: readonly string[], clock: Clock): AsyncGenerator<Portion> {
   const { db, prepare } = connect(file, { isReadOnly: true, clock })
   const names = (text: string) => (prepare(text).all() as unknown as string[][]).map(([name = '']) => name)
   try {
     db.exec('begin')
-    const tables = names(
-      `select name from sqlite_schema where type = 'table' and name not like 'sqlite%' order by rowid`,
-    )
-    for (const table of tables.filter(isDumped)) {
+    for (const table of tables) {
       const columns = names(`select name from pragma_table_info('${table}') order by cid`)
+      const key = names(`select name from pragma_table_info('${table}') where pk > 0 order by pk`)
+      const select = `select ${columns.join(', ')} from ${table} order by ${key.join(', ')}`
       const collector = openRowCollector()
-      for (const row of prepare(`select ${columns.join(', ')} from ${table} order by 1`).iterate()) {
+      for (const row of prepare(select).iterate()) {
         collector.add(row as unknown as Row) // rows are arrays: setReturnArrays
         if (collector.isFull()) yield { table, columns, rows: collector.drain() }
       }

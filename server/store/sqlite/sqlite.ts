@@ -64,7 +64,7 @@ export function openSqlite(file: string, options: SqliteOptions = {}): Store {
     read: (work) => attempt(() => runWork(reader, work(), transaction)),
     write: (work, deadline) => queue.write(work, deadline),
     migrate: (migrations) => queue.write(() => migrate(writer, migrations, clock), undefined, true),
-    snapshot: () => dump(file, clock),
+    snapshot: (tables) => dump(file, tables, clock),
     async close() {
       await queue.close()
       await checkpoints.ended()
