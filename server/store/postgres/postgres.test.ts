@@ -236,6 +236,15 @@ describe('a store on PostgreSQL', { skip }, () => {
     assert.ok((await reading)[0]?.rows.length)
   })
 
+  test('a snapshot fails if its connection is lost between two portions', async () => {
+    const reading = store.snapshot(['kept'])
+    await reading.next()
+    await admin.query(`select pg_terminate_backend(pid, 60000) from pg_stat_activity
+      where datname = current_database() and query like 'fetch%'`)
+    await assert.rejects(reading.next())
+    assert.deepEqual(await store.query(sql`select 1`), [[1]])
+  })
+
   test('processes that start together wait for the one that migrates, even longer than the statement timeout', async () => {
     const slow = { name: '0001-slow', script: 'create table slow (key text); select pg_sleep(0.3);' }
     const stores = Array.from({ length: 8 }, () => open({ readTimeoutMs: 100 }))

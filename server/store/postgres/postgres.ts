@@ -111,6 +111,8 @@ function openTracker() {
 
 async function* dumpPool(pool: pg.Pool, tables: readonly string[]) {
   const client = await pool.connect()
+  // If the connection is lost between two queries, the next one fails. Without a listener, the process would end.
+  client.on('error', () => {})
   try {
     yield* dump(client, tables)
   } finally {
