@@ -744,6 +744,55 @@ onEachStore('the delivery of an event', (engine) => {
     await moveTo(Date.now())
   })
 
+  /** The sink performs the calls before it answers the next request. */
+  function answerAfter(sink: Sink, status: number, calls: () => Promise<unknown>): void {
+    sink.answer = (response) => {
+      sink.answer = answerWith(status)
+      calls().then(
+        () => response.writeHead(status).end(),
+        () => response.destroy(),
+      )
+    }
+  }
+
+  test('stops during a turn if the subscription is paused', async () => {
+    const sink = await addSink()
+    const { uid } = await subscribe(sink.url)
+    const paused = { uid, state: 'SUBSCRIPTION_STATE_PAUSED' }
+    answerAfter(sink, 204, () => call(updateSubscription, { subscription: paused, updateMask: 'state' }))
+    const first = await sendTest(uid)
+    await sendTest(uid)
+    await platform.app.deliverEvents()
+    assert.equal(sink.events.length, 1)
+    assert.equal((await read(first)).state, 'DELIVERY_STATE_DELIVERED')
+  })
+
+  test('does not wait if somebody asks for it while its sink fails', async () => {
+    const sink = await addSink()
+    const { uid } = await subscribe(sink.url)
+    const delivery = await sendTest(uid)
+    answerAfter(sink, 500, () => call(redeliverEvent, { uid: delivery }))
+    await platform.app.deliverEvents()
+    await platform.app.deliverEvents()
+    assert.equal(sink.events.length, 2)
+  })
+
+  test('forgets the failure of a turn during which the subscription became active again', async () => {
+    const sink = await addSink()
+    const { uid } = await subscribe(sink.url)
+    await sendTest(uid)
+    answerAfter(sink, 500, async () => {
+      for (const state of ['SUBSCRIPTION_STATE_PAUSED', 'SUBSCRIPTION_STATE_ACTIVE'])
+        await call(updateSubscription, { subscription: { uid, state }, updateMask: 'state' })
+    })
+    await platform.app.deliverEvents()
+    await platform.app.deliverEvents()
+    const [row] = await platform.store.query(
+      sql`select failures from delivery_queues where subscription = ${uid}`,
+    )
+    assert.deepEqual([sink.events.length, row?.[0]], [2, 1])
+  })
+
   test('is not delayed by a sink of another subscription that does not answer', async () => {
     const hanging = await addHangingSink()
     const good = await addSink()

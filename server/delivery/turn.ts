@@ -40,7 +40,8 @@ export async function takeTurn(deps: TurnDependencies, { subscription: uid, toke
   const rate = queue.wantsHandshake ? await performHandshake(deps, destination) : queue.allowedRate
   const { health, pause, reason } = await sendSome(deps, destination, rate)
   const isDisabled = await deps.store.write(function* () {
-    const isReleased = yield* releaseQueue(uid, token, { ...health, ...pause }, deps.now())
+    const { dueTime } = queue
+    const isReleased = yield* releaseQueue(uid, token, { ...health, ...pause, dueTime }, deps.now())
     return isReleased && reason !== undefined && (yield* deps.disable(uid, reason))
   })
   if (isDisabled && reason !== undefined) deps.onDisabled(uid, reason)

@@ -89,10 +89,10 @@ export function* readDelivery(uid: string): Work<StoredDelivery | undefined> {
 }
 
 /** Whether the queue of the delivery still has the lease with this token. */
-const isLeased = (token: string): Sql => sql`exists (select 1 from delivery_queues q
-  where q.subscription = deliveries.subscription and q.lease = ${token})`
+const isLeased = (token: string, isActive = raw('')): Sql => sql`exists (select 1 from delivery_queues q
+  where q.subscription = deliveries.subscription and q.lease = ${token} ${isActive})`
 
-/** `token` is that of the lease. Returns no deliveries if the lease was lost. */
+/** `token` is that of the lease. Returns no deliveries if the lease was lost or the subscription is not active. */
 export function* readDueDeliveries(
   subscription: string,
   token: string,
@@ -100,7 +100,8 @@ export function* readDueDeliveries(
   limit: number,
 ): Work<StoredDelivery[]> {
   const rows = yield* all(sql`select ${selected} from deliveries
-    where subscription = ${subscription} and next_time <= ${now} and ${isLeased(token)}
+    where subscription = ${subscription} and next_time <= ${now}
+    and ${isLeased(token, raw('and q.is_active = 1'))}
     order by next_time, uid limit ${limit}`)
   return rows.map(deliveryOf)
 }

@@ -21,7 +21,8 @@ export function* stopQueue(subscription: string): Work<void> {
 
 /**
  * Starts a queue again. Events before `oldest` are left out. Earlier failures of the sink no longer
- * count, but the sink still gets no request before the time that it has asked for.
+ * count, but the sink still gets no request before the time that it has asked for. A running turn
+ * loses its lease, so that it does not store earlier failures again.
  */
 export function* restartQueue(subscription: string, now: number, oldest: number): Work<void> {
   const row = yield* first(
@@ -31,7 +32,7 @@ export function* restartQueue(subscription: string, now: number, oldest: number)
   const [root, position] = row as [string, number]
   const expired = yield* lastSequenceBefore(root, oldest)
   yield sql`update delivery_queues set is_active = 1, ${makeDueOnRequest(now)}, failures = 0, refusals = 0, failing_since = null,
-    position = ${Math.max(position, expired)} where subscription = ${subscription}`
+    lease = null, lease_until = 0, position = ${Math.max(position, expired)} where subscription = ${subscription}`
 }
 
 /**
@@ -200,6 +201,8 @@ export function* leaseQueues(
 }
 
 export type LeasedQueue = {
+  /** When the queue became due. */
+  dueTime: number
   root: string
   parent: string
   isProven: boolean
@@ -219,17 +222,18 @@ export type LeasedQueue = {
 
 /** Undefined if the lease was lost, or the subscription was deleted or is not active. */
 export function* readLeasedQueue(subscription: string, token: string): Work<LeasedQueue | undefined> {
-  const row = yield* first(sql`select q.root, q.parent, q.is_proven, q.failures, q.refusals, q.failing_since,
+  const row =
+    yield* first(sql`select q.due_time, q.root, q.parent, q.is_proven, q.failures, q.refusals, q.failing_since,
       q.wants_handshake, q.allowed_rate, s.proto, s.secret, s.previous_secret, s.previous_secret_until
     from delivery_queues q join subscriptions s on s.uid = q.subscription
     where q.subscription = ${subscription} and q.lease = ${token} and q.is_active = 1`)
   if (!row) return undefined
-  const [root, parent, isProven, failures, refusals, failingSince, wantsHandshake, ...rest] = row
+  const [dueTime, root, parent, isProven, failures, refusals, failingSince, wantsHandshake, ...rest] = row
   const [allowedRate, proto, secret, ...previous] = rest
   const [previousSecret, previousSecretUntil] = previous
   return {
     ...{ root, parent, failures, refusals, failingSince, proto, secret, previousSecret, previousSecretUntil },
-    ...{ allowedRate, isProven: isProven === 1, wantsHandshake: wantsHandshake === 1 },
+    ...{ dueTime, allowedRate, isProven: isProven === 1, wantsHandshake: wantsHandshake === 1 },
   } as LeasedQueue // the columns have these types
 }
 
@@ -245,28 +249,33 @@ export type Pause = { wakeAfter: number; restUntil: number }
  * Ends the work on a queue. It is due again when its next delivery is due or when there is a new
  * event, but not before `wakeAfter`. A queue that can take no events, because too many deliveries
  * wait, is due when the first of them is. `restUntil` is the part of the pause that the sink has
- * asked for. Returns false, and changes nothing, if the lease was lost.
+ * asked for. `dueTime` is that of the leased queue: if the present one differs, somebody has asked
+ * for a delivery meanwhile, and the queue waits only until `restUntil`. Returns false, and changes
+ * nothing, if the lease was lost.
  */
 export function* releaseQueue(
   subscription: string,
   token: string,
-  { isProven, failures, refusals, failingSince, wakeAfter, restUntil }: Health & Pause,
+  { isProven, failures, refusals, failingSince, dueTime, ...pause }: Health & Pause & { dueTime: number },
   now: number,
 ): Work<boolean> {
-  const row = yield* first(sql`select is_active, position, replay_position, root from delivery_queues
+  const row =
+    yield* first(sql`select due_time, is_active, position, replay_position, root from delivery_queues
     where subscription = ${subscription} and lease = ${token} /*pg for update */`)
   if (!row) return false
-  const [isActive, position, replayPosition, root] = row as [number, number, number | null, string]
+  const [currentDueTime, isActive, position, replayPosition, root] = row as [
+    ...[number | null, number, number, number | null, string],
+  ]
+  const wakeAfter = currentDueTime === dueTime ? pause.wakeAfter : pause.restUntil
   const head = yield* first(sql`select sequence from event_chains where root = ${root}`)
   const isBehind = replayPosition !== null || ((head?.[0] as number | undefined) ?? 0) > position
   const isFull = isBehind && (yield* hasManyPending(subscription))
   const due = isBehind && !isFull ? now : yield* firstNextTime(subscription)
-  const dueTime = due === null ? null : Math.max(due, wakeAfter)
+  const nextDueTime = due === null ? null : Math.max(due, wakeAfter)
   yield sql`update delivery_queues set lease = null, lease_until = 0, is_proven = ${isProven ? 1 : 0},
     failures = ${failures}, refusals = ${refusals}, failing_since = ${failingSince},
-    due_time = ${isActive === 1 ? dueTime : null}, wake_after = ${(isFull && dueTime) || wakeAfter},
-    rest_until = ${restUntil}
-    where subscription = ${subscription}`
+    due_time = ${isActive === 1 ? nextDueTime : null}, wake_after = ${(isFull && nextDueTime) || wakeAfter},
+    rest_until = ${pause.restUntil} where subscription = ${subscription}`
   return true
 }
 
