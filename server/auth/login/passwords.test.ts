@@ -28,6 +28,16 @@ describe('passwords', () => {
     assert.equal(await passwords.verify(`${prefix}y`, hash), false)
   })
 
+  test('of the maximum length match in any composition of their characters, but not with more characters', async () => {
+    const passwords = openPasswords(randomBytes, { N: 1024, r: 8, p: 1 })
+    const password = 'several \u00e9 words'.padEnd(256, 'xyz \u00fc')
+    const hash = await passwords.hash(password)
+    assert.equal(passwordFault(password.normalize('NFD'), 'ada@example.com'), undefined)
+    assert.equal(await passwords.verify(password.normalize('NFD'), hash), true)
+    for (const longer of [`${password}x`, `${password}${'y'.repeat(256)}`])
+      assert.equal(await passwords.verify(longer, hash), false)
+  })
+
   test('are as long as they have characters, also if these take two code units', () => {
     const pictures = (count: number) =>
       String.fromCodePoint(...Array.from({ length: count }, (_, at) => 0x1f300 + at))

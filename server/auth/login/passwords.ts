@@ -25,13 +25,13 @@ const limits = {
   refusal: () => tooManyRequests('too many people are signing in; try again in a few seconds', 5),
 }
 
-/** In code points. */
+/** In code points of the normalized password. */
 const minLength = 12
 const maxLength = 256
 
 /** Describes what is wrong with a new password; undefined if nothing is. */
 export function passwordFault(password: string, email: string): string | undefined {
-  const { length } = [...password]
+  const { length } = [...normalize(password)]
   if (length < minLength) return `must have at least ${minLength} characters`
   if (length > maxLength) return `must have at most ${maxLength} characters`
   const isGuessable = isCommonPassword(password) || isLikeAddress(password.toLowerCase(), email.toLowerCase())
@@ -84,10 +84,11 @@ export function openPasswords(
     },
     async verify(password, storedHash) {
       const stored = parseHash(storedHash || dummyHash)
-      const text = [...password].slice(0, maxLength).join('')
+      const characters = [...normalize(password)]
+      const text = characters.slice(0, maxLength).join('')
       const actual = await deriveKey(text, stored.salt, stored.cost)
       const isEqual = actual.length === stored.hash.length && timingSafeEqual(actual, stored.hash)
-      return isEqual && Boolean(storedHash)
+      return isEqual && characters.length <= maxLength && Boolean(storedHash)
     },
   }
 }
@@ -106,9 +107,11 @@ function parseHash(text: string): { cost: PasswordCost; salt: Buffer; hash: Buff
 }
 
 /** Keyboards encode accented characters differently. In NFC, all these encodings are the same password. */
+const normalize = (password: string) => password.normalize('NFC')
+
 function deriveKey(password: string, salt: Buffer, cost: PasswordCost): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    scrypt(password.normalize('NFC'), salt, hashSize, { ...cost, maxmem: maxMemory }, (error, key) =>
+    scrypt(normalize(password), salt, hashSize, { ...cost, maxmem: maxMemory }, (error, key) =>
       error ? reject(error) : resolve(key),
     )
   })
