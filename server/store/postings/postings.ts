@@ -108,13 +108,13 @@ export function* changePostings(
   const addedRows: Value[][] = []
   for (const chunk of chunks(terms, termsPerStatement)) {
     const packs = yield* lockPacks(index, segment, chunk)
+    const packsToShorten: StoredPack[] = []
     for (const term of chunk) {
       const packsOfTerm = packs.get(term) ?? []
       if (added.has(term)) addedRows.push([term, packWithRoom(segment, packsOfTerm), 1, pack([number])])
-      else
-        for (const [, packNumber, bytes] of packsOfTerm)
-          yield* removePosting(index, term, packNumber, unpack(bytes), number)
+      else packsToShorten.push(...packsOfTerm)
     }
+    yield* removePosting(index, packsToShorten, number)
   }
   // Only after all packs are locked, because an insert may wait for another transaction that inserts the same pack.
   if (addedRows.length > 0) yield appendRows(index, addedRows)
@@ -149,18 +149,34 @@ function packWithRoom(segment: number, packs: readonly StoredPack[]): number {
   return [block, ...ownPacks.map((at) => segment + at)].find((at) => !fullNumbers.has(at)) ?? block
 }
 
-/** Removes only one occurrence of the number, because two documents may have the same number. */
+/**
+ * Removes the number from packs that are locked, in few statements: with PostgreSQL, each is a round trip. Removes only
+ * one occurrence, because two documents may have the same number.
+ */
 function* removePosting(
-  { table, numbersColumn: column }: PostingIndex,
-  term: number,
-  packNumber: number,
-  numbers: Float64Array,
+  { table, numbersColumn }: PostingIndex,
+  packs: readonly StoredPack[],
   number: number,
 ): Work<void> {
-  const at = numbers.indexOf(number)
-  if (at < 0) return
-  const others = [...numbers].toSpliced(at, 1)
-  const where = sql`where term = ${term} and segment = ${packNumber}`
-  if (others.length === 0) yield sql`delete from ${raw(table)} ${where}`
-  else yield sql`update ${raw(table)} set count = ${others.length}, ${raw(column)} = ${pack(others)} ${where}`
+  const column = raw(numbersColumn)
+  const shortened: Value[][] = []
+  const emptied: StoredPack[] = []
+  for (const stored of packs) {
+    const [term, packNumber, bytes] = stored
+    const numbers = unpack(bytes)
+    const at = numbers.indexOf(number)
+    if (at < 0) continue
+    const others = [...numbers].toSpliced(at, 1)
+    if (others.length === 0) emptied.push(stored)
+    else shortened.push([term, packNumber, others.length, pack(others)])
+  }
+  if (shortened.length > 0)
+    yield bulkInsert(
+      sql`insert into ${raw(table)} (term, segment, count, ${column})`,
+      shortened,
+      sql`on conflict (term, segment) do update set count = excluded.count, ${column} = excluded.${column}`,
+    )
+  for (const [packNumber, sameNumber] of Map.groupBy(emptied, ([, packNumber]) => packNumber))
+    yield sql`delete from ${raw(table)}
+      where segment = ${packNumber} and term in ${among(sameNumber.map(([term]) => term))}`
 }
