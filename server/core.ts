@@ -53,7 +53,7 @@ import { openRefusalLog } from './rpc/refusal-log.ts'
 import { openReport } from './rpc/report.ts'
 import { openStreamCorridor } from './rpc/stream-corridor.ts'
 import type { UnsentLimits } from './rpc/unsent-budget.ts'
-import { openUnsentBudget } from './rpc/unsent-budget.ts'
+import { noUnsentBudget, openUnsentBudget } from './rpc/unsent-budget.ts'
 import { serverFactsOf } from './server-facts.ts'
 import { endpointsOf } from './services.ts'
 import { groupLimitsOf, settingsOf } from './settings.ts'
@@ -281,7 +281,7 @@ function tailOf(config: Config, sealSignal: SealSignal, heartbeatMs = 15_000): E
  */
 const unreported = {
   report: () => {},
-  unsent: { reserve: () => () => {} },
+  unsent: noUnsentBudget,
   otherThreads: undefined,
   limits: noLimits,
   onRefusedWrite: undefined,

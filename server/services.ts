@@ -43,6 +43,7 @@ import type { Call, Endpoint, Handler, SentKey } from './rpc/call.ts'
 import { openCorridor } from './rpc/corridor.ts'
 import type { Deadlines } from './rpc/deadline.ts'
 import type { UnsentBudget } from './rpc/unsent-budget.ts'
+import { noUnsentBudget } from './rpc/unsent-budget.ts'
 import { rolledBackStore } from './store/rolled-back-store.ts'
 import { advisoryWritesOf, imageReadsOf, ownerInvitesOf, v1Services } from './v1-services.ts'
 
@@ -168,7 +169,7 @@ function openCallV2(endpoints: readonly Endpoint[], deadlines: Deadlines): CallV
       random: demand.random,
       defaultLimits: demand.defaultLimits,
       clock: () => 0, // used only for reports
-      unsent: { reserve: () => () => {} }, // not sent: v1 converts the reply at once
+      unsent: noUnsentBudget, // not sent: v1 converts the reply at once
       limits: noLimits, // the v1 call is counted
     })
     const timeout = deadlines.msUntil(deadline)

@@ -15,6 +15,7 @@ import { openIdempotency } from '../../server/resources/idempotency/idempotency.
 import { withStatusErrors } from '../../server/resources/store-errors.ts'
 import { openCorridor } from '../../server/rpc/corridor.ts'
 import { openDeadlines } from '../../server/rpc/deadline.ts'
+import { noUnsentBudget } from '../../server/rpc/unsent-budget.ts'
 import { groupLimitsOf, settingsOf } from '../../server/settings.ts'
 import { openStore, prepareStore } from '../../server/storage.ts'
 import { testEnvelope } from '../../server/testing/envelope.ts'
@@ -57,7 +58,7 @@ export async function openLister({ settings, identity }: HugeStore): Promise<Lis
     random: randomBytes,
     defaultLimits: new Map(),
     clock: () => performance.now(),
-    unsent: { reserve: () => () => {} }, // nothing is sent
+    unsent: noUnsentBudget,
     limits: noLimits,
   })
   return {

@@ -17,6 +17,7 @@ import type { CorridorOptions } from '../../server/rpc/corridor.ts'
 import { openCorridor } from '../../server/rpc/corridor.ts'
 import { openDeadlines } from '../../server/rpc/deadline.ts'
 import { openStreamCorridor } from '../../server/rpc/stream-corridor.ts'
+import { noUnsentBudget } from '../../server/rpc/unsent-budget.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import type { Caller } from '../../server/wire/caller.ts'
 import type { Envelope } from '../../server/wire/envelope.ts'
@@ -54,7 +55,7 @@ export function openInProcess({ app }: Platform, now: () => number): InProcess {
   const deadlines = openDeadlines(Date.now)
   const optionsFor = (caller: Caller): CorridorOptions => ({
     ...{ authenticate: () => caller, report() {}, deadlines, parseGrants, now, limits: noLimits },
-    ...{ defaultLimits: new Map(), clock: () => 0, unsent: { reserve: () => () => {} }, random: randomBytes },
+    ...{ defaultLimits: new Map(), clock: () => 0, unsent: noUnsentBudget, random: randomBytes },
   })
   return {
     async call(caller, method, request) {

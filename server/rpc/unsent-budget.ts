@@ -18,6 +18,13 @@ export type UnsentBudget = {
   requireRoom(client: UnsentClient): void
 }
 
+/** For replies that are not sent. */
+export const noUnsentBudget: UnsentBudget = {
+  reserve: () => () => {},
+  count: () => () => {},
+  requireRoom() {},
+}
+
 /** The identity is empty if the client is anonymous. */
 export type UnsentClient = { identity: string; address: string }
 
