@@ -49,7 +49,7 @@ function readDescriptors(): FileDescriptorProto[] {
 
 function commentsText(all: FileDescriptorProto[]): string {
   const comments = Object.fromEntries(all.flatMap(commentsOf))
-  return `${banner}\n/** Comments by the full name of the message, field, service, method, enum or enum value. */\nexport const comments: Readonly<Record<string, string>> = ${JSON.stringify(comments, undefined, 2)}\n`
+  return `${banner}\n/** Comments by the full name of the message, field, oneof, service, method, enum or enum value. */\nexport const comments: Readonly<Record<string, string>> = ${JSON.stringify(comments, undefined, 2)}\n`
 }
 
 function servicesText(all: FileDescriptorProto[], comment: string): string {

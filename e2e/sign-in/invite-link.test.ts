@@ -100,7 +100,7 @@ onEachStore('an invite by link', (engine) => {
     assert.equal((await visitor.submit(page, {})).status, 410)
   })
 
-  test('marks the form for a new account, not the sign-in form, if the invite expires before the form is sent', async () => {
+  test('that expires before the form for a new account is sent is reported at that form, not at the sign-in form', async () => {
     const { url } = await invite({ ttl: '60s' })
     const visitor = new Visitor(platform.url)
     const form = await visitor.submit(await visitor.open(url), {})

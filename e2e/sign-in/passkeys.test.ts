@@ -145,7 +145,7 @@ describe('passkeys', { timeout: 300_000, skip: noChromium ?? false }, () => {
       await page.getByRole('alert').filter({ hasText: 'cannot be used here' }).waitFor()
     })
 
-    test('of accounts that lost their address to an account of the operator are refused', async () => {
+    test('of accounts that lost their address to an account that the operator added are refused', async () => {
       const deps = { passwords: openPasswords(randomBytes, passwordCost), secret: platform.secret }
       const people = peopleOf({ access: operatorAccess, now: Date.now, random: randomBytes })
       /** Adds an account that claims an address, and its passkey. */
@@ -174,7 +174,7 @@ describe('passkeys', { timeout: 300_000, skip: noChromium ?? false }, () => {
         ...{ passkeys: 0, hasAuthenticatorApp: false, recoveryCodes: 0 },
       })
 
-      // Earlier versions stored accounts of invited people like those of the operator.
+      // Earlier versions stored accounts of invited people like those that the operator adds.
       const invited = await addAccount(platform, 'eve@example.com')
       await devtools.send('WebAuthn.clearCredentials', { authenticatorId })
       const { token } = await signInAt(url, platform, 'eve@example.com')
@@ -194,7 +194,7 @@ describe('passkeys', { timeout: 300_000, skip: noChromium ?? false }, () => {
     })
 
     test('refuse replays, other challenges, changed responses and copies of an authenticator', async () => {
-      // Remove the keys of the other test, which the server no longer knows.
+      // Remove the key of the previous test, which the server refuses.
       await devtools.send('WebAuthn.clearCredentials', { authenticatorId })
       const identity = await addAccount(platform, 'bob@example.com')
       const { token } = await signInAt(url, platform, 'bob@example.com')

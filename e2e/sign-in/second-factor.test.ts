@@ -462,7 +462,7 @@ onEachStore('a second factor', (engine) => {
     /** Runs calls whose transactions all wait for a lock before they commit. */
     async function callTogether(...calls: (() => ReturnType<Door['call']>)[]) {
       const { promise: locked, resolve: markLocked } = Promise.withResolvers<void>()
-      // Not the sealing of earlier events, which waits for the lock, too.
+      // Excludes the sealing of earlier events, which also waits for the lock.
       const waiting = sql`select pid from pg_stat_activity where datname = current_database()
         and wait_event_type = 'Lock' and query ~ 'insert into unsealed_events|identities|recovery_codes'`
       const locking = platform.store.write(function* () {
@@ -475,7 +475,7 @@ onEachStore('a second factor', (engine) => {
       return results
     }
 
-    test('remains if two are removed', async () => {
+    test('is kept if it is required and the other one is removed at the same time', async () => {
       const { identity, token } = await addPerson('joy@example.com')
       await platform.store.write(function* () {
         yield sql`insert into passkeys (id, identity, name, public_key, counter, transports, is_synced, create_time)

@@ -130,7 +130,8 @@ onEachStore('the token endpoint', (engine) => {
     assert.equal((await post('{}', 'application/json')).status, 415)
     const long = `grant_type=${grantType}&subject_token=${'x'.repeat(100_000)}`
     assert.equal((await post(long, 'application/x-www-form-urlencoded')).status, 413)
-    // Otherwise the next request on the connection would wait for the rest of the form, which is never read.
+    // The server closes the connection. Otherwise, the next request on it would wait for the rest of
+    // the form, which is never read.
     const client = await rawClient(Number(new URL(platform.url).port))
     const body = 'x'.repeat(1_000_000)
     const headers = `content-type: application/x-www-form-urlencoded\r\ncontent-length: ${body.length}`
