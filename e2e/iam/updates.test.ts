@@ -51,6 +51,12 @@ examples('updates of IAM resources', {
     assert.deepEqual(changed.claimMatch, { ...claimMatch, subject: 'other' })
   },
 
+  async 'a mask with only blank paths is no mask'(stage) {
+    const uid = await makeIdentity(stage)
+    const changed = await update(stage, uid, { description: 'new' }, ',')
+    assert.equal(changed.description, 'new')
+  },
+
   async 'a mask that names a message replaces it completely'(stage) {
     const uid = await makeIdentity(stage)
     const replacement = { issuer: 'https://new.test', subjectPattern: 'r.*' }

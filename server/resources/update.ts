@@ -140,7 +140,9 @@ function* withConflict(write: Work<void>, conflict: string | undefined): Work<vo
 /** The fields that an update changes: those of the mask or, without one, those that the message sets. */
 export function maskOf(desc: DescMessage, sent: Message, mask: FieldMask | undefined): DescField[][] {
   const reflected = reflect(desc, sent)
-  return mask && mask.paths.length > 0 ? parseMask(desc, mask.paths, reflected) : populatedPaths(reflected)
+  // Blank paths are those of a client that splits an empty text.
+  const hasPaths = mask?.paths.some((path) => path.trim() !== '')
+  return mask && hasPaths ? parseMask(desc, mask.paths, reflected) : populatedPaths(reflected)
 }
 
 /** Whether a mask names exactly this field, and not only a message that contains it. */
