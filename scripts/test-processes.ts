@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 export type TestGroups = {
-  /** The files to pass to `node --test`, in this order: the files that are in no group, and one file for each group. */
+  /** The files to pass to `node --test`: one for each process, in the order in which they start. */
   files: string[]
   /** Deletes the files of the groups. */
   remove(): void
@@ -19,23 +19,35 @@ const cache = 'node_modules/.cache'
 export function groupTestFiles(root: string, files: string[]): TestGroups {
   mkdirSync(join(root, cache), { recursive: true })
   const folder = mkdtempSync(join(root, cache, 'tests-'))
-  const grouped = files.filter((file) => !hasHookAtRoot(join(root, file)))
-  const byFolder = Map.groupBy(grouped, folderOfGroup)
-  const groupFiles = [...byFolder].flatMap(([testFolder, filesOfFolder]) => {
-    const groupCount = Math.ceil(filesOfFolder.length / maxGroupSize)
-    const groups = Object.values(Object.groupBy(filesOfFolder, (_, at) => at % groupCount))
-    return groups.map((group = [], at) => {
-      const path = join(folder, testFolder, `${at + 1}.test.mjs`)
+  const textOf = (file: string) => readFileSync(join(root, file), 'utf8')
+  const isAlone = (file: string) => hasHookAtRoot(textOf(file))
+  const byFolder = Map.groupBy(
+    files.filter((file) => !isAlone(file)),
+    folderOfGroup,
+  )
+  const lengthOf = (group: string[]) => group.reduce((sum, file) => sum + textOf(file).length, 0)
+  // One of the files outside of groups waits for 30 seconds, which is no loss while others run. Long groups come before
+  // short ones, so that none of them runs alone at the end.
+  const processes = [
+    ...files.filter(isAlone).map((file) => [file]),
+    ...[...byFolder.values()].flatMap(divide).sort((a, b) => lengthOf(b) - lengthOf(a)),
+  ]
+  return {
+    files: processes.map((group, at) => {
+      // `node --test` sorts its files by path.
+      const path = join(folder, String(at).padStart(3, '0'), folderOfGroup(group[0] ?? ''), 'group.test.mjs')
       mkdirSync(dirname(path), { recursive: true })
       writeFileSync(path, group.map((file) => `import '${pathToFileURL(join(root, file))}'\n`).join(''))
       return path
-    })
-  })
-  return {
-    // Files that are in no group come first: one of them waits for 30 seconds, which is no loss while others run.
-    files: [...files.filter((file) => !grouped.includes(file)), ...groupFiles],
+    }),
     remove: () => rmSync(folder, { recursive: true }),
   }
+}
+
+/** Divides the files of a folder into groups of about the same size. */
+function divide(files: string[]): string[][] {
+  const groupCount = Math.ceil(files.length / maxGroupSize)
+  return Object.values(Object.groupBy(files, (_, at) => at % groupCount)).map((group = []) => group)
 }
 
 /**
@@ -48,8 +60,8 @@ function folderOfGroup(file: string): string {
 }
 
 /** A hook outside `describe` would also run for the other files of a group, so its file has a process of its own. */
-const hasHookAtRoot = (path: string) => /^(before|after)(Each)?\(/m.test(readFileSync(path, 'utf8'))
+const hasHookAtRoot = (text: string) => /^(before|after)(Each)?\(/m.test(text)
 
-/** The folder of a test file, or of the tests that the file of a group imports. `path` is relative to the root. */
+/** The folder of the tests that the file of a group imports. `path` is relative to the root. */
 export const folderOfTests = (path: string) =>
-  dirname(path.replace(/^node_modules\/\.cache\/tests-\w+\//, ''))
+  dirname(path.replace(/^node_modules\/\.cache\/tests-\w+\/\d+\//, ''))

@@ -12,7 +12,7 @@ const paths = args.filter((arg) => !arg.startsWith('-')).map((path) => path.repl
 const allFiles = globSync('{api,server,cli,console,e2e,scripts,bench}/**/*.test.ts', {
   cwd: root,
   exclude: ['**/node_modules'],
-})
+}).map((file) => file.replaceAll('\\', '/')) // Windows separates folders by backslashes
 const selected =
   paths.length === 0 ? allFiles : allFiles.filter((file) => paths.some((path) => isWithin(file, path)))
 const unmatched = paths.filter((path) => !allFiles.some((file) => isWithin(file, path)))

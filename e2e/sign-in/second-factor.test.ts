@@ -446,7 +446,7 @@ onEachStore('a second factor', (engine) => {
       yield sql`select 1 from authenticator_apps where identity = ${identity} for update`
       markLocked()
       // Closes the connection of the confirmation, once it waits for this lock.
-      const closeWaiting = sql`select pg_terminate_backend(pid) from pg_stat_activity
+      const closeWaiting = sql`select pg_terminate_backend(pid) from pg_stat_clear_snapshot(), pg_stat_activity
         where datname = current_database() and pg_backend_pid() = any (pg_blocking_pids(pid))`
       while ((yield closeWaiting).length === 0);
     })
