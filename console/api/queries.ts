@@ -11,7 +11,8 @@ export const queries = new QueryClient({
       staleTime: staleMs,
       gcTime: 5 * 60_000,
       retry: false,
-      throwOnError: (error) => !(error instanceof StemmaError),
+      // Data that is shown stays on the page if it cannot be loaded again.
+      throwOnError: (error, { state }) => state.data === undefined && !(error instanceof StemmaError),
     },
   },
 })

@@ -1,6 +1,6 @@
 // The session of the browser. Its access token is only in memory, and is replaced shortly before it expires.
 import { signal } from '@preact/signals'
-import { cachedTokenSource } from '@stemma/api/json'
+import { Code, cachedTokenSource, StemmaError } from '@stemma/api/json'
 import { paths } from '../paths.ts'
 
 export type Person = { uid: string; name: string; email?: string }
@@ -14,8 +14,10 @@ export const signInReason = signal<SignInReason | undefined>(undefined)
 
 const prefix = document.documentElement.dataset.prefix ?? ''
 
-export class SessionEnded extends Error {
-  override message = 'Your session has ended. Sign in again to continue.'
+export class SessionEnded extends StemmaError {
+  constructor() {
+    super(Code.UNAUTHENTICATED, 'Your session has ended. Sign in again to continue.')
+  }
 }
 
 type TokenResponse = { token?: string; expiresInSeconds?: number; person?: Person }
@@ -24,9 +26,7 @@ const post = (path: string) =>
   fetch(prefix + path, { method: 'POST', headers: { 'x-stemma-console': '1' }, cache: 'no-store' })
 
 export const accessToken = cachedTokenSource(async () => {
-  const response = await post(paths.token())
-  if (!response.ok) throw new Error(`the server answered ${response.status} to a request for a token`)
-  const { token, expiresInSeconds = 0, person: signedIn } = (await response.json()) as TokenResponse
+  const { token, expiresInSeconds = 0, person: signedIn } = await requestToken()
   if (!token || !signedIn) {
     signInReason.value = 'ended'
     throw new SessionEnded()
@@ -39,6 +39,20 @@ export const accessToken = cachedTokenSource(async () => {
   person.value = signedIn
   return { token, expiry: Date.now() + expiresInSeconds * 1000 }
 })
+
+/** Every failure is a `StemmaError`, as those of other calls are. */
+async function requestToken(): Promise<TokenResponse> {
+  let status: number | undefined
+  try {
+    const response = await post(paths.token())
+    if (response.ok) return (await response.json()) as TokenResponse
+    status = response.status
+  } catch (cause) {
+    throw new StemmaError(Code.UNAVAILABLE, 'Unavailable: no token can be requested', { cause })
+  }
+  const message = `Unavailable: the server answered ${status} to a request for a token`
+  throw new StemmaError(Code.UNAVAILABLE, message, { status })
+}
 
 /** Sends a call. If its token is refused, which a sign-out elsewhere can cause, it is sent again with another token. */
 export const fetchWithToken: typeof fetch = async (input, init = {}) => {

@@ -7,7 +7,7 @@ import { isSignInTooOld } from './error-text.ts'
 import { invalidate } from './queries.ts'
 import { kindOf } from './read.ts'
 import type { SignInReason } from './session.ts'
-import { askToSignIn, SessionEnded } from './session.ts'
+import { askToSignIn } from './session.ts'
 
 export type WriteOptions<Response> = {
   /** Kinds that the call changes besides its own, named as in API paths. `groups` and `access` are always included. */
@@ -67,7 +67,6 @@ async function send<Request, Response>(
 }
 
 function signInReasonOf(error: unknown): SignInReason | undefined {
-  if (error instanceof SessionEnded) return 'ended'
   if (!(error instanceof StemmaError)) return undefined
   if (error.code === Code.UNAUTHENTICATED) return 'ended'
   return isSignInTooOld(error) ? 'not-fresh' : undefined

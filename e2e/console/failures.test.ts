@@ -49,6 +49,29 @@ describe('the console', { skip: noChromium ?? false, timeout: 600_000 }, () => {
     await page.unroute(listIdentities)
   })
 
+  test('keeps the page and what was typed if an idle tab cannot get a token', async () => {
+    const idlePage = await stage.openPage()
+    let isBroken = false
+    await idlePage.route('**/console/token', (route) =>
+      isBroken ? route.fulfill({ status: 503, body: '' }) : route.continue(),
+    )
+    await idlePage.clock.install()
+    await idlePage.goto(stage.at(`${paths.access(stage.organization)}?dialog=add&who=invite`))
+    await idlePage.getByLabel('E-mail address').fill('guest@example.com')
+    await idlePage.getByLabel('Role', { exact: true }).selectOption({ label: 'viewer' })
+    isBroken = true
+    const refused = idlePage.waitForResponse('**/console/token')
+    await idlePage.clock.fastForward('01:00:00')
+    await idlePage.evaluate(() => void dispatchEvent(new Event('visibilitychange')))
+    await refused
+    await idlePage.getByRole('button', { name: 'Create invite' }).click()
+    await idlePage.getByRole('alert').getByText('The server does not answer').waitFor()
+    isBroken = false
+    await idlePage.getByRole('button', { name: 'Create invite' }).click()
+    await idlePage.getByText('Invite created').waitFor()
+    await idlePage.context().close()
+  })
+
   test('retries by itself after the delay of a rate limit, if it is short', async () => {
     let refusals = 1
     await page.route(listIdentities, (route) =>

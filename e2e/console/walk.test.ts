@@ -274,6 +274,28 @@ onEachStore('in the console', (engine) => {
     stage.problems.splice(0)
   })
 
+  test('a tab that was idle keeps what was typed if the session has ended in the meantime', async () => {
+    const email = 'idle@example.com'
+    const person = await addAccount(stage.platform, email)
+    await stage.platform.bind(person, 'owner', stage.organization)
+    const idlePage = await stage.openPage(person)
+    await idlePage.clock.install()
+    await idlePage.goto(`${groups}?dialog=create`)
+    await idlePage.getByLabel('Name', { exact: true }).fill('typed before a break')
+    await stage.platform.store.write(() => signOutEverywhere(person, Date.now()))
+    // The token expires, and when the person comes back, all data is loaded again.
+    await idlePage.clock.fastForward('01:00:00')
+    await idlePage.evaluate(() => void dispatchEvent(new Event('visibilitychange')))
+    const ended = idlePage.getByRole('dialog', { name: 'Your session has ended' })
+    await signInAgain(idlePage, email, () => ended.getByRole('button', { name: 'Sign in' }).click())
+    await ended.waitFor({ state: 'detached' })
+    assert.equal(await idlePage.getByLabel('Name', { exact: true }).inputValue(), 'typed before a break')
+    await idlePage.getByRole('button', { name: 'Create group' }).click()
+    await item(idlePage, 'typed before a break').waitFor()
+    await idlePage.context().close()
+    stage.problems.splice(0)
+  })
+
   test('a change of one person is never made as another who signs in', async () => {
     const [first, second] = ['first@example.com', 'second@example.com'] as const
     const people = [

@@ -52,7 +52,7 @@ function BindExisting({ place }: PageProps) {
   const { run, isRunning, error } = useWrite(api.roleBindings.batchCreateRoleBindings, {
     ...{ done: 'Access added', after: () => showResult(place, group?.value) },
   })
-  if (readError) return <Problem error={readError} />
+  if (!data && readError) return <Problem error={readError} />
   if (!data || !group || preset === undefined) return <Skeleton />
   const chosen = choice.value ?? preset
   const roles = rolesFor(group.value, data.roles ?? [])

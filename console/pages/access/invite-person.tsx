@@ -31,7 +31,7 @@ export function InvitePerson({ place }: PageProps) {
   const roleUid = useSignal('')
   const url = useSignal('')
   const { run, isRunning, error } = useWrite(api.groupInvites.createGroupInvite, { done: 'Invite created' })
-  if (readError) return <Problem error={readError} />
+  if (!data && readError) return <Problem error={readError} />
   if (!data || !group) return <Skeleton />
   const roles = rolesFor(group.value, data.roles ?? [])
   const role = roles.find(({ uid }) => uid === roleUid.value)
