@@ -11,13 +11,15 @@ import { Shell } from './shell/shell.tsx'
 import { applyTheme } from './shell/theme.ts'
 
 applyTheme()
-start().catch((error: unknown) => {
-  if (error instanceof SessionEnded) signIn()
-  else throw error
-})
+void start()
 
 async function start(): Promise<void> {
-  await accessToken()
+  try {
+    await accessToken()
+  } catch (error) {
+    if (error instanceof SessionEnded) return signIn()
+    // Loading the page fails for the same reason, which the router shows with a button to try again.
+  }
   startRouter({
     routes,
     load: ({ group }) => (group === '' ? [] : [readPath(group), readPermissions(group)]),

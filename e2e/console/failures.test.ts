@@ -72,6 +72,22 @@ describe('the console', { skip: noChromium ?? false, timeout: 600_000 }, () => {
     await idlePage.context().close()
   })
 
+  test('shows that the first token cannot be requested, and recovers by a click', async () => {
+    const failures = {
+      refused: (route: Route) => route.fulfill({ status: 502, body: '' }),
+      unreachable: (route: Route) => route.abort('connectionrefused'),
+    }
+    for (const failure of Object.values(failures)) {
+      await page.route('**/console/token', failure)
+      await openIdentities()
+      await heading('The server does not answer').waitFor()
+      await checkShown(page, 'an error without a session')
+      await page.unroute('**/console/token')
+      await page.getByRole('button', { name: 'Try again' }).click()
+      await heading('Identities').waitFor()
+    }
+  })
+
   test('retries by itself after the delay of a rate limit, if it is short', async () => {
     let refusals = 1
     await page.route(listIdentities, (route) =>
