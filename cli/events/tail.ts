@@ -1,9 +1,11 @@
 // `stemma events tail`.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { JsonObject } from '@bufbuild/protobuf'
+import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
+import type { Connection } from '@stemma/api'
 import type { ComposedInvocation } from '../composed/composed-command.ts'
 import { commandOf } from '../contract/commands.ts'
-import { UsageError } from '../failure.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { Failure, UsageError } from '../failure.ts'
 import { resolveUid } from '../names/resolve.ts'
 import type { Format } from '../output/format.ts'
 import type { Screen } from '../output/screen.ts'
@@ -29,16 +31,41 @@ export async function runTail(invocation: ComposedInvocation): Promise<void> {
 
 function responses({ connection, runtime }: ComposedInvocation, request: JsonObject) {
   const { desc } = commandOf('events', 'tail').method
-  if (!request.follow) return connection.stream(desc, request)
+  if (!request.follow) return existingEvents(connection, desc, request)
   return follow(connection, {
-    method: desc,
-    request,
-    resume: (last, { sequence }) => ({ ...last, ...(sequence !== undefined && { afterSequence: sequence }) }),
+    ...{ method: desc, request, resume },
     async pause(delayMs) {
       report(runtime, `stemma: the stream has ended; trying again in ${Math.round(delayMs / 1000)} s`)
       await sleep(delayMs)
     },
   })
+}
+
+const resume = (request: JsonObject, { sequence }: JsonObject): JsonObject => ({
+  ...request,
+  ...(sequence !== undefined && { afterSequence: sequence }),
+})
+
+/**
+ * The last response has no event. A stream without it was ended early, as by a server that stops, and is continued after
+ * its last event.
+ */
+async function* existingEvents(
+  connection: Connection,
+  method: DescMethod,
+  request: JsonObject,
+): AsyncGenerator<JsonObject, void> {
+  for (;;) {
+    let last: JsonObject | undefined
+    for await (const response of connection.stream(method, request)) {
+      yield response
+      last = response
+    }
+    if (last === undefined)
+      throw new Failure('the stream has ended before the last event; try again', exitCodes.unavailable)
+    if (last.event === undefined) return
+    request = resume(request, last)
+  }
 }
 
 function parseSequence(text: string | undefined): string | undefined {

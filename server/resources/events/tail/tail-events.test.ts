@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { create } from '@bufbuild/protobuf'
+import { create, fromBinary } from '@bufbuild/protobuf'
 import type { TailEventsRequest } from '@stemma/api/gen/platform/events/v2beta1/event_pb.ts'
-import { EventsService, TailEventsRequestSchema } from '@stemma/api/gen/platform/events/v2beta1/event_pb.ts'
+import {
+  EventsService,
+  TailEventsRequestSchema,
+  TailEventsResponseSchema,
+} from '@stemma/api/gen/platform/events/v2beta1/event_pb.ts'
 import { describeMethod } from '@stemma/api/method.ts'
 import { parseGrants } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { demandOf } from '../../../rpc/demand.ts'
+import { sql } from '../../../store/sql.ts'
 import type { Platform } from '../../../testing/platform.ts'
 import { startPlatform } from '../../../testing/platform.ts'
 import { onEachStore } from '../../../testing/stores.ts'
@@ -43,6 +48,26 @@ onEachStore('a stream of events', (engine) => {
       }
       for await (const _ of tailEvents({ store: platform.store, tail }, callUntil(deadline)));
       assert.equal(deadline - now, 1000)
+    }
+  })
+
+  test('does not end with a heartbeat if the server stops before all events are sent', async () => {
+    const { organization } = platform.owner
+    // More events than are read at once.
+    await platform.store.write(function* () {
+      yield sql`insert into event_chains (root, sequence, hash, first_sequence, anchor, first_time)
+        values (${organization}, 100000, 'hash', 1, '', 0)
+        on conflict (root) do update set sequence = 100000`
+    })
+    const tail = {
+      ...{ toJson: () => '{}', isClosed: () => true, heartbeatMs: 0, now: () => 0 },
+      wait: () => assert.fail('must not wait'),
+    }
+    const call = callUntil(1e9)
+    call.request.afterSequence = 0n
+    for await (const reply of tailEvents({ store: platform.store, tail }, call)) {
+      const { event } = fromBinary(TailEventsResponseSchema, reply.bytes())
+      assert.notEqual(event, undefined)
     }
   })
 

@@ -65,14 +65,17 @@ export async function* tailEvents(
       sentAt = tail.now()
     }
     after = through
-    if ((isComplete && !hasCaughtUp) || tail.now() - sentAt >= tail.heartbeatMs) {
+    const endsAt = call.deadline - endBeforeMs
+    const mustEnd = tail.isClosed() || tail.now() >= endsAt
+    // A stream that ends before it has caught up does not end with a heartbeat, which would look like the end of the events.
+    const isHeartbeatDue = !mustEnd && tail.now() - sentAt >= tail.heartbeatMs
+    if ((isComplete && !hasCaughtUp) || isHeartbeatDue) {
       yield tailReply(after)
       sentAt = tail.now()
     }
     hasCaughtUp ||= isComplete
-    const remainingMs = call.deadline - endBeforeMs - tail.now()
-    if ((hasCaughtUp && !follow) || tail.isClosed() || remainingMs <= 0) return
-    if (isComplete) await tail.wait(remainingMs)
+    if ((hasCaughtUp && !follow) || mustEnd) return
+    if (isComplete) await tail.wait(endsAt - tail.now())
     // The embedded store answers synchronously; this lets other calls run.
     else await nextTurn()
     if (call.signal?.aborted) return
