@@ -4,7 +4,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { UsageError } from './failure.ts'
-import { homeFolder } from './home-folder.ts'
+import { homeFolder, xdgFolder } from './home-folder.ts'
 import { isObject } from './is-object.ts'
 import { withLock } from './lock.ts'
 import { writePrivateFile } from './private-file.ts'
@@ -128,7 +128,7 @@ function parseJson(file: string, text: string): unknown {
 }
 
 const configFile = (env: NodeJS.ProcessEnv) =>
-  join(env.XDG_CONFIG_HOME || join(homeFolder(env), '.config'), 'stemma', 'config.json')
+  join(xdgFolder(env.XDG_CONFIG_HOME) ?? join(homeFolder(env), '.config'), 'stemma', 'config.json')
 
 /** `source` says where the URL comes from. */
 function checkOptionalUrl(source: string, text: string | undefined): string | undefined {

@@ -9,6 +9,10 @@ export function homeFolder(env: NodeJS.ProcessEnv): string {
   throw new UsageError(`HOME must be an absolute path, not ${JSON.stringify(folder)}`)
 }
 
+/** The folder that an XDG variable names. The XDG Base Directory Specification requires that relative paths are ignored. */
+export const xdgFolder = (value: string | undefined): string | undefined =>
+  value !== undefined && isAbsolute(value) ? value : undefined
+
 function accountHome(): string {
   try {
     return userInfo().homedir

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { Context } from './context.ts'
 import { defaultContext } from './context.ts'
 import { UsageError } from './failure.ts'
-import { homeFolder } from './home-folder.ts'
+import { homeFolder, xdgFolder } from './home-folder.ts'
 import { withLock } from './lock.ts'
 import { writePrivateFile } from './private-file.ts'
 import type { Runtime } from './runtime.ts'
@@ -116,7 +116,8 @@ const escapeName = (name: string) =>
 export const storeFolder = (env: NodeJS.ProcessEnv): string => join(cacheFolder(env), 'stemma')
 
 function cacheFolder(env: NodeJS.ProcessEnv): string {
-  if (env.XDG_CACHE_HOME) return env.XDG_CACHE_HOME
+  const named = xdgFolder(env.XDG_CACHE_HOME)
+  if (named !== undefined) return named
   if (process.platform === 'darwin') return join(homeFolder(env), 'Library', 'Caches')
   if (process.platform === 'win32' && env.LOCALAPPDATA) return env.LOCALAPPDATA
   return join(homeFolder(env), '.cache')
