@@ -1,11 +1,17 @@
 // The process of `stemma`, started by its launcher: arguments, pipes and exit codes. long-lists.test.ts tests a pipe
 // that is closed early.
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import type { Client } from './client.ts'
 import { openClient } from './client.ts'
+
+const main = join(import.meta.dirname, '../../cli/main.ts')
 
 describe('the process of stemma', () => {
   let platform: Platform
@@ -60,5 +66,34 @@ describe('the process of stemma', () => {
     const { code, stdout, stderr } = await client.run(['groups', 'get', 'acme/none'], '', env())
     assert.deepEqual([code, stdout], [5, ''])
     assert.match(stderr, /^stemma: there is no group "acme\/none"/)
+  })
+
+  /** Runs a script in which `stemma` is a function. */
+  async function runScript(script: string) {
+    const args = ['-c', `stemma() { "$0" "${main}" "$@"; }\n${script}`, process.execPath]
+    const child = spawn('bash', args, {
+      env: { PATH: process.env.PATH, HOME: client.home },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+    return { stdout, stderr }
+  }
+
+  test('says that standard output cannot be written', { skip: process.platform !== 'linux' }, async () => {
+    assert.deepEqual(await runScript('stemma --version > /dev/full; echo $?'), {
+      stdout: '1\n',
+      stderr: 'stemma: standard output: ENOSPC: no space left on device, write\n',
+    })
+  })
+
+  test('keeps its exit code if nobody reads standard error', {
+    skip: process.platform === 'win32',
+  }, async () => {
+    const script = `
+      mkfifo "$HOME/pipe"
+      exec 3<> "$HOME/pipe" 4> "$HOME/pipe" 3<&-
+      stemma nothing 2>&4
+      echo $?`
+    assert.deepEqual(await runScript(script), { stdout: '2\n', stderr: '' })
   })
 })
