@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'node:test'
@@ -31,5 +31,32 @@ describe('a credential helper that fails', { skip: process.platform === 'win32' 
     await assert.rejects(call('exec sleep 600', 50), /which failed: it did not end within 0\.05 seconds$/)
     // The shell ends at the signal; `sleep` keeps its output open.
     await assert.rejects(call('sleep 20 2> /dev/null; exit 1', 50), /it did not end within 0\.05 seconds$/)
+  })
+
+  test('is reported with the timeout if it ignores SIGTERM', async () => {
+    const script = 'trap "" TERM; sleep 20 2> /dev/null; exit 0'
+    await assert.rejects(call(script, 50), /it did not end within 0\.05 seconds$/)
+  })
+})
+
+describe('a credential helper that has started another program', {
+  skip: process.platform === 'win32',
+}, () => {
+  /** The other program keeps the output of the helper open. */
+  const start = () => `sleep 600 2> /dev/null & echo $! > ${join(folder, 'pid')}`
+  afterEach(async () => {
+    const pid = Number(await readFile(join(folder, 'pid'), 'utf8').catch(() => ''))
+    if (pid > 0) process.kill(pid)
+  })
+
+  test('succeeds when it ends', { timeout: 60_000 }, async () => {
+    await call(`${start()}; exit 0`)
+  })
+
+  test('is reported if it fails, at the latest after the timeout', { timeout: 60_000 }, async () => {
+    await assert.rejects(
+      call(`${start()}; exit 4`, 1000),
+      /which failed: (exit code 4|it did not end within 1 seconds)$/,
+    )
   })
 })
