@@ -2,6 +2,7 @@
 import type { ComposedInvocation } from '../composed/composed-command.ts'
 import { commandOf } from '../contract/commands.ts'
 import { UsageError } from '../failure.ts'
+import { requireJson } from '../output/format.ts'
 import { createProgress } from '../output/progress.ts'
 import { toJson } from '../output/serialize.ts'
 import { readFilters } from './filters.ts'
@@ -9,6 +10,7 @@ import { readFilters } from './filters.ts'
 /** Prints one JSON object per line, the oldest entry first. No entry is kept in memory. */
 export async function runExport(invocation: ComposedInvocation): Promise<void> {
   const { flags, connection, screen, runtime } = invocation
+  requireJson('stemma audit export', flags.output as string | undefined)
   const request = { ...(await readFilters(invocation)), ...formatOf(flags.format as string | undefined) }
   const { stderr, now } = runtime
   const progress = createProgress(!screen.isTerminal && stderr.isTTY === true, stderr, now)

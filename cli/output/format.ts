@@ -11,3 +11,9 @@ export function parseFormat(text: string | undefined, fallback: Format = 'table'
     )
   return format
 }
+
+/** Refuses other formats than JSON for a command that prints a stream. */
+export function requireJson(command: string, text: string | undefined): void {
+  if (text !== undefined && text !== 'json')
+    throw new UsageError(`${command} prints one JSON document per line; --output ${text} is not supported`)
+}

@@ -10,7 +10,7 @@ import { findCommand, findResource } from '../contract/commands.ts'
 import { singular, spaced } from '../contract/spelling.ts'
 import { targetKind } from '../contract/target.ts'
 import { UsageError } from '../failure.ts'
-import { parseFormat } from '../output/format.ts'
+import { parseFormat, requireJson } from '../output/format.ts'
 import { openScreen } from '../output/screen.ts'
 import type { Runtime } from '../runtime.ts'
 import { report } from '../runtime.ts'
@@ -58,6 +58,8 @@ function requireCommand(resource: string, verb: string): Command {
 async function runCommand(command: Command, line: CommandLine, runtime: Runtime): Promise<void> {
   // Wrong formats and arguments are reported before anything is sent.
   parseFormat(line.options.output)
+  if (command.kind === 'stream')
+    requireJson(`stemma ${command.resource} ${command.verb}`, line.options.output)
   checkArguments(command, line)
   let connection: Connection | undefined
   try {

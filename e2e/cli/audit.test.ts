@@ -94,6 +94,11 @@ onEachStore('stemma audit', (engine) => {
       ['list acme --actor nobody', 5, /--actor: there is no identity "nobody"/],
       ['list acme --method Create', 2, /--method: "Create" matches several methods.*\n {2}platform\./],
       ['export acme --format csv', 2, /--format must be json or ecs/],
+      [
+        'export acme -o yaml',
+        2,
+        /audit export prints one JSON document per line; --output yaml is not supported/,
+      ],
       ['list acme platform', 2, /accepts at most GROUP/],
     ]
     for (const [line, code, message] of lines) {

@@ -468,6 +468,11 @@ onEachStore('stemma', (engine) => {
       lines.map((line) => typeof JSON.parse(line).id),
       ['string', 'string'],
     )
+    const command = 'advisories export-osv --descendants-of acme -o'
+    assert.equal((await succeed(`${command} json`)).split('\n').length, 3)
+    const refused = await run(split(command, ['yaml']))
+    assert.deepEqual([refused.code, refused.stdout], [2, ''])
+    assert.match(refused.stderr, /advisories export-osv prints one JSON document per line/)
   })
 
   test('STEMMA_TOKEN is used as the token', async () => {
