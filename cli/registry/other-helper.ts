@@ -43,7 +43,10 @@ export async function callHelper(
   }
 }
 
-/** Why a helper failed; undefined if it succeeded. The output of a helper that succeeded is not awaited: programs that it has started may keep it open. */
+/**
+ * Why a helper failed; undefined if it succeeded. The output of a helper that succeeded is not awaited: programs that it
+ * has started may keep it open.
+ */
 async function failureOf(child: ChildProcessByStdio<Writable, Readable, null>): Promise<string | undefined> {
   const output = text(child.stdout).catch(() => '')
   try {
