@@ -258,6 +258,32 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
     )
   })
 
+  test('saving a dialog keeps the fields that somebody else has changed since it was opened', async () => {
+    const { page } = stage
+    const client = ociClient(stage.platform.url, await stage.platform.tokenOf(stage.owner))
+    await client.pushImage('acme/shared', 'v1', 'one')
+    const repo = await uidOf('repos', 'shared')
+    const tag = await uidOf('tags', `v1&uidp.children_of=${repo}`)
+    await page.goto(stage.at(`${paths.tag(organization, tag)}?dialog=edit`))
+    await page.getByLabel('Deprecated').check()
+    const pushed = await client.pushImage('acme/shared', 'v1', 'two')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText(`@${pushed}`).waitFor()
+    const { digest, deprecated } = await stage.call('GET', `/registry/v2beta1/tags/${tag}`)
+    assert.deepEqual({ digest, deprecated }, { digest: pushed, deprecated: true })
+
+    const repoPath = `/registry/v2beta1/repos/${repo}`
+    await stage.call('PATCH', repoPath, { public: true })
+    await page.goto(stage.at(`${paths.repo(organization, repo)}?dialog=edit`))
+    await page.getByLabel('Description').fill('for everybody')
+    await stage.call('PATCH', `${repoPath}?updateMask=public`, { public: false })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    const { public: isPublic = false, description } = await stage.call('GET', repoPath)
+    assert.deepEqual({ isPublic, description }, { isPublic: false, description: 'for everybody' })
+    noProblems()
+  })
+
   test('retention rules can be previewed before they are saved', async () => {
     const { page } = stage
     const client = ociClient(stage.platform.url, await stage.platform.tokenOf(stage.owner))

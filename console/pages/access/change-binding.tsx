@@ -1,6 +1,8 @@
+import type { RoleBindingJson } from '@stemma/api/json/platform/iam/v2beta1/role_binding'
 import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
 import { read, useRead } from '../../api/read.ts'
+import { updateMask } from '../../api/update-mask.ts'
 import { useWrite } from '../../api/write.ts'
 import type { PageProps } from '../../router/route.ts'
 import { closeDialog, Dialog } from '../../ui/dialog.tsx'
@@ -17,7 +19,8 @@ export function ChangeBinding({ place }: PageProps) {
   const change = async (values: FormData) => {
     const expireTime = expiryOf(values, binding?.expireTime)
     const roleBinding = { uid, reason: String(values.get('reason')), ...(expireTime && { expireTime }) }
-    if (await run({ roleBinding, updateMask: 'expire_time,reason' })) await closeDialog(place)
+    const mask = updateMask<RoleBindingJson>(binding ?? {}, roleBinding, ['expireTime', 'reason'])
+    if (await run({ roleBinding, updateMask: mask })) await closeDialog(place)
   }
   return (
     <Dialog place={place} title="Change access">
@@ -35,7 +38,11 @@ export function ChangeBinding({ place }: PageProps) {
             <strong dir="auto">{binding.identity?.name || binding.identity?.email}</strong> has the role{' '}
             <strong>{binding.role?.name}</strong> in {binding.group?.name}.
           </p>
-          <ExpiryField expireTime={binding.expireTime} problem={violationOf(error.value, 'expire_time')} />
+          <ExpiryField
+            key={binding.expireTime}
+            expireTime={binding.expireTime}
+            problem={violationOf(error.value, 'expire_time')}
+          />
           <TextField
             label="Reason"
             name="reason"

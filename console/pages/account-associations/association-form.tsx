@@ -3,6 +3,7 @@ import type { AccountAssociationJson } from '@stemma/api/json/platform/iam/v2bet
 import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
 import { read, useRead } from '../../api/read.ts'
+import { updateMask } from '../../api/update-mask.ts'
 import { useWrite } from '../../api/write.ts'
 import type { PageProps } from '../../router/route.ts'
 import { closeDialog, Dialog } from '../../ui/dialog.tsx'
@@ -47,11 +48,12 @@ export function EditAssociation({ place }: PageProps) {
           association={data}
           isRunning={isRunning.value}
           error={error.value}
-          onSubmit={(values) =>
+          onSubmit={(values) => {
+            const accountAssociation = { uid, ...associationOf(values) }
             void run({
-              ...{ accountAssociation: { uid, ...associationOf(values) }, updateMask: associationFields },
+              ...{ accountAssociation, updateMask: updateMask(data, accountAssociation, associationFields) },
             })
-          }
+          }}
         />
       )}
     </Dialog>

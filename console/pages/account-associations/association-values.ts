@@ -70,4 +70,6 @@ export function associationOf(values: FormData): AccountAssociationJson {
 }
 
 /** The fields that the form sets. */
-export const associationFields = 'name,description,amazon,google,azure,github,chainguard'
+export const associationFields = [
+  ...(['name', 'description', 'amazon', 'google', 'azure', 'github', 'chainguard'] as const),
+]

@@ -3,6 +3,7 @@ import type { IdentityMetadataJson } from '@stemma/api/json/platform/iam/v2beta1
 import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
 import { read, useData } from '../../api/read.ts'
+import { updateMask } from '../../api/update-mask.ts'
 import { useWrite } from '../../api/write.ts'
 import type { PageProps } from '../../router/route.ts'
 import { ButtonLink } from '../../ui/button.tsx'
@@ -52,13 +53,12 @@ function EditProfile({ place, profile }: PageProps & { profile: IdentityMetadata
   })
   const save = (values: FormData) => {
     const text = (name: string) => String(values.get(name)).trim()
-    void run({
-      identityMetadata: {
-        ...{ company: text('company'), jobTitle: text('jobTitle'), product: text('product') },
-        updatesOptIn: values.has('news'),
-      },
-      updateMask: 'company,job_title,product,updates_opt_in',
-    })
+    const changed = {
+      ...{ company: text('company'), jobTitle: text('jobTitle'), product: text('product') },
+      updatesOptIn: values.has('news'),
+    }
+    const mask = updateMask(profile, changed, ['company', 'jobTitle', 'product', 'updatesOptIn'])
+    void run({ identityMetadata: changed, updateMask: mask })
   }
   return (
     <Dialog place={place} title="About you">

@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals'
 import type { SubscriptionJson } from '@stemma/api/json/platform/events/v2beta1/subscription'
 import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
+import { updateMask } from '../../api/update-mask.ts'
 import { useWrite } from '../../api/write.ts'
 import type { PageProps } from '../../router/route.ts'
 import { closeDialog, Dialog } from '../../ui/dialog.tsx'
@@ -42,8 +43,10 @@ export function EditSubscription({ place, subscription }: PageProps & { subscrip
   })
   const change = async (values: FormData) => {
     const changed = { uid: subscription.uid ?? '', ...subscriptionOf(values) }
-    const updateMask = 'sink,description,event_types,content_mode,state'
-    if (await run({ subscription: changed, updateMask })) await closeDialog(place)
+    const mask = updateMask<SubscriptionJson>(subscription, changed, [
+      ...(['sink', 'description', 'eventTypes', 'contentMode', 'state'] as const),
+    ])
+    if (await run({ subscription: changed, updateMask: mask })) await closeDialog(place)
   }
   return (
     <Dialog place={place} title="Change subscription">
@@ -66,8 +69,8 @@ function subscriptionOf(values: FormData) {
     eventTypes: text('types')
       .split(/[\s,]+/)
       .filter((type) => type !== ''),
-    contentMode: text('mode') as SubscriptionJson['contentMode'], // an option of the form
-    state: text('state') as SubscriptionJson['state'],
+    contentMode: text('mode') as NonNullable<SubscriptionJson['contentMode']>, // an option of the form
+    state: text('state') as NonNullable<SubscriptionJson['state']>,
   }
 }
 

@@ -1,5 +1,6 @@
 import { api } from '../../api/api.ts'
 import { read, useRead } from '../../api/read.ts'
+import { updateMask } from '../../api/update-mask.ts'
 import { useWrite } from '../../api/write.ts'
 import type { PageProps } from '../../router/route.ts'
 import { closeDialog, Dialog } from '../../ui/dialog.tsx'
@@ -15,8 +16,9 @@ export function EditGroup({ place }: PageProps) {
     ...{ done: 'Group changed', after: () => closeDialog(place) },
   })
   const change = (values: FormData) => {
-    const [name, description] = [String(values.get('name')), String(values.get('description'))]
-    void run({ group: { uid, name, description }, updateMask: 'name,description' })
+    const changed = { uid, name: String(values.get('name')), description: String(values.get('description')) }
+    const mask = updateMask(group ?? {}, changed, ['name', 'description'])
+    void run({ group: changed, updateMask: mask })
   }
   return (
     <Dialog place={place} title="Rename or describe">

@@ -1,6 +1,7 @@
 import type { IdentityJson } from '@stemma/api/json/platform/iam/v2beta1/identity'
 import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
+import { updateMask } from '../../api/update-mask.ts'
 import { useWrite } from '../../api/write.ts'
 import type { PageProps } from '../../router/route.ts'
 import { closeDialog, Dialog } from '../../ui/dialog.tsx'
@@ -14,10 +15,12 @@ export function EditIdentity({ place, identity }: PageProps & { identity: Identi
   const { run, isRunning, error } = useWrite(api.identities.updateIdentity, { done: 'Identity changed' })
   const change = async (values: FormData) => {
     const text = (name: string) => String(values.get(name) ?? '').trim()
-    const texts = { uid: identity.uid ?? '', name: text('name'), description: text('description') }
-    const rules = claimMatch && { claimMatch: { ...claimMatch, ...rulesOf(text) } }
-    const updateMask = claimMatch ? 'name,description,claim_match' : 'name,description'
-    if (await run({ identity: { ...texts, ...rules }, updateMask })) await closeDialog(place)
+    const changed: IdentityJson = {
+      ...{ uid: identity.uid ?? '', name: text('name'), description: text('description') },
+      ...(claimMatch && { claimMatch: { ...claimMatch, ...rulesOf(text) } }),
+    }
+    const mask = updateMask(identity, changed, ['name', 'description', 'claimMatch'])
+    if (await run({ identity: changed, updateMask: mask })) await closeDialog(place)
   }
   return (
     <Dialog place={place} title="Change identity">

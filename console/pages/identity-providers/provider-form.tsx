@@ -5,6 +5,7 @@ import { violationOf } from '../../api/error-text.ts'
 import { useData } from '../../api/read.ts'
 import { readRoles, roleOptions, rolesFor } from '../../api/roles.ts'
 import { parentOf } from '../../api/uids.ts'
+import { updateMask } from '../../api/update-mask.ts'
 import { useWrite } from '../../api/write.ts'
 import { paths } from '../../paths.ts'
 import type { PageProps } from '../../router/route.ts'
@@ -16,7 +17,7 @@ import { NameFields } from '../../ui/name-fields.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import type { Preset } from './presets.ts'
 import { presets } from './presets.ts'
-import { changedFields, providerOf } from './provider-values.ts'
+import { providerFields, providerOf } from './provider-values.ts'
 
 export function CreateProvider({ place }: PageProps) {
   const chosen = place.query.get('preset') ?? 'okta'
@@ -64,11 +65,11 @@ export function EditProvider({ place, provider }: PageProps & { provider: Identi
   const { run, isRunning, error } = useWrite(api.identityProviders.updateIdentityProvider, {
     ...{ done: 'Identity provider changed', after: () => closeDialog(place) },
   })
-  const change = (values: FormData) =>
-    void run({
-      identityProvider: { uid: provider.uid ?? '', ...providerOf(values) },
-      updateMask: changedFields(values, provider),
-    })
+  const change = (values: FormData) => {
+    const changed = { uid: provider.uid ?? '', ...providerOf(values) }
+    const mask = updateMask<IdentityProviderJson>(provider, changed, providerFields)
+    void run({ identityProvider: changed, updateMask: mask })
+  }
   return (
     <Dialog place={place} title="Change identity provider" isWide>
       <ProviderForm

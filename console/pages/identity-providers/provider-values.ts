@@ -1,7 +1,4 @@
-import type {
-  IdentityProvider_OIDCJson,
-  IdentityProviderJson,
-} from '@stemma/api/json/platform/iam/v2beta1/identity_provider'
+import type { IdentityProvider_OIDCJson } from '@stemma/api/json/platform/iam/v2beta1/identity_provider'
 
 /** The fields that the forms of an identity provider have in common. */
 export function providerOf(values: FormData) {
@@ -18,11 +15,8 @@ export function providerOf(values: FormData) {
   }
 }
 
-/** The fields that a change sets. A client secret that is left empty, and a role that is not changed, stay as they are. */
-export const changedFields = (values: FormData, { defaultRole }: IdentityProviderJson) =>
-  [
-    ...['name', 'description', 'oidc.issuer', 'oidc.client_id', 'oidc.groups_claim'],
-    ...['oidc.additional_scopes', 'oidc.pkce_enabled'],
-    ...(values.get('role') === defaultRole ? [] : ['default_role']),
-    ...(String(values.get('clientSecret') ?? '').trim() === '' ? [] : ['oidc.client_secret']),
-  ].join(',')
+/** The fields that the form can change. The server never returns a client secret, so one that is left empty is unchanged. */
+export const providerFields = [
+  ...(['name', 'description', 'defaultRole', 'oidc.issuer', 'oidc.clientId', 'oidc.clientSecret'] as const),
+  ...(['oidc.groupsClaim', 'oidc.additionalScopes', 'oidc.pkceEnabled'] as const),
+]

@@ -3,6 +3,7 @@ import { violationOf } from '../../api/error-text.ts'
 import { read, useData, useRead } from '../../api/read.ts'
 import { readRoles, roleOptions, rolesFor } from '../../api/roles.ts'
 import { parentOf } from '../../api/uids.ts'
+import { updateMask } from '../../api/update-mask.ts'
 import { useWrite } from '../../api/write.ts'
 import type { PageProps } from '../../router/route.ts'
 import { closeDialog, Dialog } from '../../ui/dialog.tsx'
@@ -22,11 +23,12 @@ export function ChangeInvite({ place }: PageProps) {
   })
   const change = (values: FormData) => {
     const ttl = String(values.get('ttl'))
-    const changed = { roleUid: String(values.get('role')), singleUse: values.get('single-use') !== null }
-    void run({
-      groupInvite: { uid, ...changed, ...(ttl && { ttl }) },
-      updateMask: ttl ? 'role_uid,single_use,ttl' : 'role_uid,single_use',
-    })
+    const changed = {
+      ...{ uid, roleUid: String(values.get('role')), singleUse: values.get('single-use') !== null },
+      ...(ttl && { ttl }),
+    }
+    const mask = updateMask(invite ?? {}, changed, ['roleUid', 'singleUse', 'ttl'])
+    void run({ groupInvite: changed, updateMask: mask })
   }
   return (
     <Dialog place={place} title="Change the invite">

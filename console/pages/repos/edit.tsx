@@ -1,6 +1,7 @@
 import type { RepoJson, RepoReadmeJson } from '@stemma/api/json/platform/registry/v2beta1/repo'
 import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
+import { updateMask } from '../../api/update-mask.ts'
 import { useWrite } from '../../api/write.ts'
 import type { PageProps } from '../../router/route.ts'
 import { closeDialog, Dialog } from '../../ui/dialog.tsx'
@@ -29,7 +30,8 @@ export function EditRepo({ place, repo, readme, readmeError }: EditRepoProps) {
         .split(/\s+/)
         .filter((pattern) => pattern !== ''),
     }
-    if (!(await repos.run({ repo: changed, updateMask: 'description,public,immutable_tags' }))) return
+    const mask = updateMask(repo, changed, ['description', 'public', 'immutableTags'])
+    if (!(await repos.run({ repo: changed, updateMask: mask }))) return
     const repoReadme = { uid: repo.uid ?? '', content: withLineFeeds(text('readme')) }
     const isChanged =
       values.has('readme') && repoReadme.content !== withLineFeeds(readme?.content ?? '').trim()

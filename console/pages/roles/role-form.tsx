@@ -4,6 +4,7 @@ import type { CapabilityJson } from '@stemma/api/gen/capabilities/capability_pb.
 import type { RoleJson } from '@stemma/api/json/platform/iam/v2beta1/role'
 import { api } from '../../api/api.ts'
 import { actionOf, capabilityInJson, capabilityName, groupCapabilities } from '../../api/capabilities.ts'
+import { updateMask } from '../../api/update-mask.ts'
 import { useWrite } from '../../api/write.ts'
 import type { PageProps } from '../../router/route.ts'
 import { closeDialog, Dialog } from '../../ui/dialog.tsx'
@@ -30,13 +31,17 @@ export function CreateRole({ place, roles }: RoleDialogProps) {
 
 export function EditRole({ place, roles, role }: RoleDialogProps & { role: RoleJson }) {
   const { run, isRunning, error } = useWrite(api.roles.updateRole, { done: 'Role changed' })
+  // The first value is kept: the checkboxes do not change if the role is loaded again.
+  const loaded = useSignal(role).value
   const change = async (values: FormData) => {
-    const changed = { uid: role.uid ?? '', ...roleOf(values) }
-    if (await run({ role: changed, updateMask: 'name,description,capabilities' })) await closeDialog(place)
+    const changed = { uid: loaded.uid ?? '', ...roleOf(values) }
+    const before = { ...loaded, capabilities: loaded.capabilities?.toSorted() ?? [] }
+    const mask = updateMask<RoleJson>(before, changed, ['name', 'description', 'capabilities'])
+    if (await run({ role: changed, updateMask: mask })) await closeDialog(place)
   }
   return (
     <RoleDialog
-      {...{ place, roles, role, title: 'Change role', submit: 'Save' }}
+      {...{ place, roles, role: loaded, title: 'Change role', submit: 'Save' }}
       isRunning={isRunning.value}
       error={error.value}
       onSubmit={change}
@@ -48,6 +53,7 @@ function roleOf(values: FormData) {
   const capabilities = values
     .getAll('capability')
     .map((name) => capabilityInJson(String(name)) as CapabilityJson) // the names that the form offers
+    .sort()
   return { name: String(values.get('name')), description: String(values.get('description')), capabilities }
 }
 

@@ -2,6 +2,7 @@
 import { api } from '../../api/api.ts'
 import { useDenial } from '../../api/permissions.ts'
 import { read, useData } from '../../api/read.ts'
+import { updateMask } from '../../api/update-mask.ts'
 import { useWrite } from '../../api/write.ts'
 import type { PageProps, Place } from '../../router/route.ts'
 import { ButtonLink } from '../../ui/button.tsx'
@@ -65,7 +66,8 @@ function Texts({ uid, name, description, disabledReason }: TextsProps) {
   const { run, isRunning, error } = useWrite(api.groups.updateGroup, { done: 'Settings saved' })
   const save = (values: FormData) => {
     const texts = { name: String(values.get('name')), description: String(values.get('description')) }
-    void run({ group: { uid, ...texts }, updateMask: 'name,description' })
+    const mask = updateMask({ name, description }, texts, ['name', 'description'])
+    void run({ group: { uid, ...texts }, updateMask: mask })
   }
   return (
     <Form

@@ -6,6 +6,7 @@ import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
 import { read, useRead } from '../../api/read.ts'
 import { parentOf } from '../../api/uids.ts'
+import { updateMask } from '../../api/update-mask.ts'
 import { useWrite } from '../../api/write.ts'
 import type { PageProps } from '../../router/route.ts'
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx'
@@ -57,10 +58,10 @@ export function EditTag({ place, tag }: PageProps & { tag: TagJson }) {
       bundles: text(values, 'bundles')
         .split(/[\s,]+/)
         .filter((bundle) => bundle !== ''),
-      ...(text(values, 'digest') && { digest: text(values, 'digest') }),
+      digest: text(values, 'digest'),
     }
-    const updateMask = `name,deprecated,bundles${changed.digest ? ',digest' : ''}`
-    if (await run({ tag: changed, updateMask })) await closeDialog(place)
+    const mask = updateMask(tag, changed, ['name', 'deprecated', 'bundles', 'digest'])
+    if (await run({ tag: changed, updateMask: mask })) await closeDialog(place)
   }
   return (
     <Dialog place={place} title="Move or change tag">
