@@ -1,5 +1,5 @@
 // The frame around every page.
-import { useEffect, useErrorBoundary } from 'preact/hooks'
+import { useEffect, useErrorBoundary, useLayoutEffect, useRef } from 'preact/hooks'
 import type { Capability } from '../api/permissions.ts'
 import { useDenial } from '../api/permissions.ts'
 import type { Place } from '../router/route.ts'
@@ -44,7 +44,14 @@ export function Shell() {
 }
 
 function Page({ shown: current }: { shown: Shown }) {
-  const [caught, reset] = useErrorBoundary()
+  const failed = useRef<Shown | undefined>(undefined)
+  const [caught, reset] = useErrorBoundary(() => {
+    failed.current = current
+  })
+  // A page of the same route, such as that of another group, keeps this component, but not the error.
+  useLayoutEffect(() => {
+    if (failed.current !== current) reset()
+  }, [current])
   if ('error' in current) return <ErrorPage error={current.error} />
   if (caught) return <ErrorPage error={caught} onRetry={reset} />
   const Content = current.page

@@ -204,6 +204,20 @@ describe('the console', { skip: noChromium ?? false, timeout: 600_000 }, () => {
     }
   })
 
+  test('shows the page of another group after the page of a group has failed', async () => {
+    const { uid } = await stage.call('POST', `/iam/v2beta1/groups/${stage.organization}`, { name: 'broken' })
+    const usage = `**/iam/v2beta1/groups/${uid}:usage`
+    await page.route(usage, (route) => route.fulfill({ json: { kinds: 'not a list' } }))
+    await page.goto(stage.at(paths.group(uid as string)))
+    await heading('Something went wrong').waitFor()
+    const above = page.getByRole('navigation', { name: 'Groups above this page' })
+    await above.getByRole('link', { name: 'acme' }).click()
+    await heading('acme').waitFor()
+    await page.goBack()
+    await heading('Something went wrong').waitFor()
+    await page.unroute(usage)
+  })
+
   test('says that the groups below a group cannot be loaded, and loads them by a click', async () => {
     const crowd = await addManyGroups(stage, 'crowd', 201)
     const listChildren = /\/iam\/v2beta1\/groups\?.*children/i
