@@ -67,7 +67,7 @@ export default function Home({ place }: PageProps) {
           Open the link of an invite, or create an organization of your own.
         </Empty>
       )}
-      <RequestAccess known={groups.map(({ uid }) => uid)} />
+      <RequestAccess />
       <ul class="cards">
         {groups.map(({ uid = '', name, description, createTime }) => (
           <li key={uid}>

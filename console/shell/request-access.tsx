@@ -4,20 +4,19 @@ import { read, useRead } from '../api/read.ts'
 import { useWrite } from '../api/write.ts'
 import { Button } from '../ui/button.tsx'
 import { Problem } from '../ui/form.tsx'
+import { organizations } from './organizations.ts'
 
 export const readEligibility = () => read(api.groups.checkEligibility, {})
 const readOrganization = () => read(api.groups.lookupGroup, {})
 
-/**
- * `known` are the organizations that the person has access to. Nothing is shown if the organization of the person's
- * domain is one of them.
- */
-export function RequestAccess({ known = [] }: { known?: readonly (string | undefined)[] }) {
+/** Nothing is shown if the person already has access to the organization of their domain. */
+export function RequestAccess() {
+  const { data: known } = useRead(organizations)
   const { data: eligibility } = useRead(readEligibility())
   const { data } = useRead(readOrganization(), eligibility?.eligible === true)
   const { run, isRunning, error, isDone } = useWrite(api.groups.requestGroupAccess)
   const { uid = '', name } = data?.group ?? {}
-  if (uid === '' || known.includes(uid)) return null
+  if (uid === '' || !known || known.groups?.some((group) => group.uid === uid)) return null
   return (
     <section class="panel">
       <div class="panel-header">

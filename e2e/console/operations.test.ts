@@ -454,6 +454,13 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     await page.getByRole('heading', { name: 'No requests' }).waitFor()
     await asking.goto(stage.at(paths.group(domainOrganization)))
     await asking.getByRole('heading', { level: 1, name: domain }).waitFor()
+    // A member is not asked to request access again, not even where they have none.
+    const lookup = asking.waitForResponse(/:lookupGroup/)
+    await asking.goto(stage.at(paths.group(organization)))
+    await asking.getByRole('heading', { name: 'Access denied' }).waitFor()
+    await (await lookup).finished()
+    await asking.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))))
+    assert.equal(await asking.getByRole('button', { name: 'Request access' }).count(), 0)
     await asking.context().close()
     stage.problems.splice(0)
   })
