@@ -188,6 +188,13 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     await page.getByText('may not do groups.delete here').waitFor()
     await page.getByText('Any of these roles would be enough: owner').waitFor()
     await checkShown(page, 'the answer')
+    const { uid } = await stage.call('POST', `/iam/v2beta1/identities/${organization}`, {
+      ...{ name: 'roleless', claimMatch: { issuer: 'https://issuer.example.com', subject: 'none' } },
+    })
+    await page.goto(stage.at(`${paths.why(team)}?identity=${uid}`))
+    const who = page.getByRole('combobox', { name: 'Who' })
+    await page.getByText('roleless may not do groups.list here').waitFor()
+    assert.equal(await who.inputValue(), 'roleless', 'a workload without a role is named')
     noProblems()
   })
 

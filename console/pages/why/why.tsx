@@ -1,10 +1,13 @@
 // Whether somebody may do something, and why: their roles from the organization to the resource.
 
 import { capabilityNames } from '@stemma/api/gen/capabilities/capability-names.ts'
+import { Code, StemmaError } from '@stemma/api/json'
 import type { AccessExplanationJson, AccessLevelJson } from '@stemma/api/json/platform/iam/v2beta1/access'
+import type { IdentityJson } from '@stemma/api/json/platform/iam/v2beta1/identity'
 import { api } from '../../api/api.ts'
 import { findGroups } from '../../api/find-groups.ts'
 import { findIdentities } from '../../api/find-identities.ts'
+import type { Read } from '../../api/read.ts'
 import { read, useData, useRead } from '../../api/read.ts'
 import { person } from '../../api/session.ts'
 import { isUid } from '../../api/uids.ts'
@@ -34,13 +37,27 @@ const readExplanation = (place: Place) => {
 /** Finds the name of a person: the API returns it only with the role bindings of that person. */
 const readReach = (place: Place) =>
   read(api.access.listReach, { identity: place.query.get('identity') ?? undefined, pageSize: 1 })
-/** Finds the name of a workload, which may have no role. */
-const readWorkload = (place: Place) =>
-  read(api.identities.getIdentity, { uid: place.query.get('identity') ?? '' })
+/** Finds the name of a workload, which may have no role. Without access to the workload, the name is unknown. */
+function readWorkload(place: Place): Read<IdentityJson> {
+  const { queryKey, queryFn } = read(api.identities.getIdentity, { uid: place.query.get('identity') ?? '' })
+  return {
+    queryKey: [...queryKey, 'if visible'],
+    queryFn: (context) =>
+      queryFn(context).catch((error) => {
+        if (error instanceof StemmaError && hiddenCodes.has(error.code)) return {}
+        throw error
+      }),
+  }
+}
+
+const hiddenCodes = new Set<Code>([Code.NOT_FOUND, Code.PERMISSION_DENIED])
 
 const isWorkload = (place: Place) => place.query.get('identity')?.includes('/') === true
 
-export const load = (place: Place) => [readExplanation(place), readReach(place)]
+export const load = (place: Place) => [
+  ...[readExplanation(place), readReach(place)],
+  ...(isWorkload(place) ? [readWorkload(place)] : []),
+]
 
 export default function Why({ place }: PageProps) {
   const question = questionOf(place)
