@@ -45,12 +45,9 @@ export default function Home({ place }: PageProps) {
   const { groups = [] } = useData(organizations)
   const entries = useData(reach)
   const shownUids = new Set(groups.map(({ uid }) => uid))
-  const others = new Map(
-    entries.flatMap(({ group, role }) =>
-      group?.uid && !shownUids.has(group.uid.split('/')[0])
-        ? [[group.uid, { name: group.name ?? group.uid, role: role?.name }] as const]
-        : [],
-    ),
+  const others = Map.groupBy(
+    entries.filter(({ group }) => group?.uid && !shownUids.has(group.uid.split('/')[0])),
+    ({ group }) => group?.uid ?? '',
   )
   return (
     <>
@@ -82,11 +79,11 @@ export default function Home({ place }: PageProps) {
             </Link>
           </li>
         ))}
-        {[...others].map(([uid, { name, role }]) => (
+        {[...others].map(([uid, bindings]) => (
           <li key={uid}>
             <Link to={paths.group(uid)}>
-              <strong dir="auto">{name}</strong>
-              <span class="quiet">{role ? `Group in which your role is ${role}` : 'Group'}</span>
+              <strong dir="auto">{bindings[0]?.group?.name || uid}</strong>
+              <span class="quiet">{rolesText(bindings)}</span>
             </Link>
           </li>
         ))}
@@ -98,6 +95,13 @@ export default function Home({ place }: PageProps) {
       {isDialogOpen(place, 'create') && <CreateOrganization place={place} />}
     </>
   )
+}
+
+/** A role can be bound several times, once to the person and once to each external group that they are a member of. */
+function rolesText(bindings: readonly AccessEntryJson[]): string {
+  const names = new Set(bindings.map(({ role }) => role?.name).filter(Boolean))
+  if (names.size === 0) return 'Group'
+  return `Group in which your ${names.size === 1 ? 'role is' : 'roles are'} ${[...names].sort().join(', ')}`
 }
 
 function CreateOrganization({ place }: PageProps) {

@@ -80,7 +80,7 @@ async function findPerson(identity: string, signal: AbortSignal): Promise<Palett
   const { entries = [] } = await api.access.listReach({ identity, pageSize }, { signal })
   return entries.map(({ identity: person, role, group }) => ({
     label: person?.name || person?.email || identity,
-    section: `${role?.name ?? 'A role'} in ${group?.name ?? 'a group'}`,
+    section: `${role?.name || 'A role'} in ${group?.name || 'a group'}`,
     to: `${paths.access(group?.uid ?? '')}?${new URLSearchParams({ identity })}`,
   }))
 }

@@ -391,6 +391,26 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     noProblems()
   })
 
+  test('the start page names all roles in a group, and a group whose name is hidden by its uid', async () => {
+    const { platform } = stage
+    const hidden = (await stage.call('POST', `/iam/v2beta1/groups/${organization}`, { name: 'hidden' }))
+      .uid as string
+    const role = await stage.call('POST', `/iam/v2beta1/roles/${hidden}`, {
+      ...{ name: 'repo-lister', capabilities: ['CAP_REPO_LIST'] },
+    })
+    const { identity } = await platform.addUser('several@example.com')
+    for (const name of ['viewer', 'editor'] as const) await platform.bind(identity, name, team)
+    await stage.call('POST', `/iam/v2beta1/roleBindings/${hidden}`, {
+      ...{ identityUid: identity, roleUid: role.uid as string },
+    })
+    const page = await stage.openPage(identity)
+    await page.goto(stage.at(paths.home()))
+    await page.getByRole('link', { name: 'platform Group in which your roles are editor, viewer' }).waitFor()
+    await page.getByRole('link', { name: `${hidden} Group` }).waitFor()
+    await page.context().close()
+    noProblems()
+  })
+
   test('all roles of an identity can be reached, however many they are', async () => {
     const { platform, page } = stage
     const group = await addManyGroups(stage, 'many', 201)

@@ -109,7 +109,7 @@ export default function Identity({ place }: PageProps) {
               {
                 title: 'Group',
                 cell: ({ group }) => (
-                  <Link to={paths.group(group?.uid ?? '')}>{group?.name ?? group?.uid}</Link>
+                  <Link to={paths.group(group?.uid ?? '')}>{group?.name || group?.uid}</Link>
                 ),
               },
               { title: 'Expires', cell: ({ expireTime }) => <Time at={expireTime} /> },
