@@ -330,6 +330,26 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
     noProblems()
   })
 
+  test('retention can be changed only by a person who may also delete tags and images', async () => {
+    const repo = (await stage.call('POST', `/registry/v2beta1/repos/${organization}`, { name: 'guarded' }))
+      .uid as string
+    const role = await stage.call('POST', `/iam/v2beta1/roles/${organization}`, {
+      ...{ name: 'repo-editor', capabilities: ['CAP_REPO_UPDATE', 'CAP_TAG_DELETE'] },
+    })
+    const { identity } = await stage.platform.addUser('editor@example.com')
+    await stage.platform.bind(identity, 'console_viewer', organization)
+    await stage.call('POST', `/iam/v2beta1/roleBindings/${organization}`, {
+      ...{ identityUid: identity, roleUid: role.uid as string },
+    })
+    const page = await stage.openPage(identity)
+    await page.goto(stage.at(paths.repo(organization, repo)))
+    await page.getByRole('link', { name: 'Change repo' }).waitFor()
+    const change = page.getByRole('button', { name: 'Change retention', disabled: true })
+    assert.match((await change.getAttribute('title')) ?? '', /^You need the capability manifest\.delete/)
+    await page.context().close()
+    noProblems()
+  })
+
   test('a readme is rendered without running scripts or loading anything', async () => {
     const { page } = stage
     const repo = (await stage.call('POST', `/registry/v2beta1/repos/${organization}`, { name: 'documented' }))

@@ -110,7 +110,10 @@ export default function Repo({ place }: PageProps) {
       <section class="panel">
         <div class="panel-header">
           <h2>Retention</h2>
-          <ButtonLink to={dialogPath(place, 'retention')} disabledReason={denial('repo.update')}>
+          <ButtonLink
+            to={dialogPath(place, 'retention')}
+            disabledReason={denial('repo.update', 'tag.delete', 'manifest.delete')}
+          >
             Change retention
           </ButtonLink>
         </div>
