@@ -458,7 +458,14 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
 
   test('a pull token shows its login once, and is revoked', async () => {
     const { page } = stage
+    // Repos of the same name are told apart by their groups.
+    const group = await stage.call('POST', `/iam/v2beta1/groups/${organization}`, { name: 'edge' })
+    for (const parent of [organization, group.uid])
+      await stage.call('POST', `/registry/v2beta1/repos/${parent}`, { name: 'twin' })
     await page.goto(stage.at(`${paths.pullTokens(organization)}?dialog=create`))
+    const twins = page.getByLabel('Pulls from').locator('option', { hasText: 'twin' })
+    await twins.getByText('twin in edge', { exact: true }).waitFor({ state: 'attached' })
+    assert.deepEqual((await twins.allInnerTexts()).sort(), ['twin', 'twin in edge'])
     await page.getByLabel('Name', { exact: true }).fill('cluster')
     await page.getByRole('button', { name: 'Create pull token' }).click()
     const command = await page.getByLabel('login command', { exact: true }).innerText()

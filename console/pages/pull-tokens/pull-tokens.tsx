@@ -5,7 +5,7 @@ import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
 import { useDenial, useDenialIn } from '../../api/permissions.ts'
 import { read, useData, useRead } from '../../api/read.ts'
-import { parentOf } from '../../api/uids.ts'
+import { isInGroup, parentOf, uidsOnPath } from '../../api/uids.ts'
 import { useWrite } from '../../api/write.ts'
 import { Link } from '../../router/link.tsx'
 import type { PageProps, Place } from '../../router/route.ts'
@@ -148,8 +148,22 @@ const readRepos = (group: string) =>
 
 const lifetimes = [30, 60, 90, 365].map((days) => ({ value: `${days * 86_400}s`, label: `${days} days` }))
 
+/** The repos of a group and of the groups below it. Names are unique only within a group, so other groups are named. */
+function useRepoOptions(group: string): { value: string; label: string }[] {
+  const { data: { repos = [] } = {} } = useRead(readRepos(group))
+  const groupsBelow = (uid: string) =>
+    uidsOnPath(parentOf(uid)).filter((each) => each !== group && isInGroup(each, group))
+  const ids = [...new Set(repos.flatMap(({ uid = '' }) => groupsBelow(uid)))]
+  const { data } = useRead(read(api.groups.listGroups, { uidp: { ids }, pageSize: 200 }), ids.length > 0)
+  const names = new Map(data?.groups?.map(({ uid, name }) => [uid, name]))
+  return repos.map(({ uid = '', name = '' }) => {
+    const path = groupsBelow(uid).map((each) => names.get(each) || each.slice(each.lastIndexOf('/') + 1))
+    return { value: uid, label: path.length > 0 ? `${name} in ${path.join('/')}` : name }
+  })
+}
+
 function CreatePullToken({ place }: PageProps) {
-  const { data: repos } = useRead(readRepos(place.group))
+  const repoOptions = useRepoOptions(place.group)
   const made = useSignal<PullTokenJson | undefined>(undefined)
   const { run, isRunning, error } = useWrite(api.pullTokens.createPullToken, {
     ...{ done: 'Pull token created', also: ['identities', 'roleBindings'] },
@@ -199,10 +213,7 @@ function CreatePullToken({ place }: PageProps) {
           <Select
             label="Pulls from"
             name="repo"
-            options={[
-              { value: '', label: 'All repos in this group and below' },
-              ...(repos?.repos ?? []).map(({ uid = '', name = '' }) => ({ value: uid, label: name })),
-            ]}
+            options={[{ value: '', label: 'All repos in this group and below' }, ...repoOptions]}
             problem={violationOf(error.value, 'repo_uid')}
           />
           <Select
