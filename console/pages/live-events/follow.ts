@@ -7,6 +7,8 @@ import type {
 } from '@stemma/api/json/platform/events/v2beta1/event'
 
 export type Listener = {
+  /** Called with the number up to which all events were seen. */
+  onSequence(sequence: string): void
   onEvent(event: Record<string, unknown>, sequence: string): void
   /** Called with undefined for each response of the stream, and with the error when it fails. */
   onState(error: unknown): void
@@ -19,13 +21,13 @@ const longestWaitMs = 30_000
 /** Errors after which no other attempt is made, because it would fail too. */
 const finalCodes = new Set<Code>([Code.PERMISSION_DENIED, Code.NOT_FOUND, Code.INVALID_ARGUMENT])
 
-/** Runs until `signal` is aborted or the server refuses. Returns the number of the last event that was seen. */
+/** Runs until `signal` is aborted or the server refuses. */
 export async function followEvents(
   tail: StreamCall<TailEventsRequestJson, TailEventsResponseJson>,
   { group, after }: { group: string; after: string | undefined },
   listener: Listener,
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<void> {
   let last = after
   let waitMs = firstWaitMs
   while (!signal.aborted) {
@@ -34,6 +36,7 @@ export async function followEvents(
       for await (const { event, sequence } of tail(request, { signal })) {
         waitMs = firstWaitMs
         last = sequence ?? last
+        if (last !== undefined) listener.onSequence(last)
         listener.onState(undefined)
         if (event) listener.onEvent(event, sequence ?? '')
       }
@@ -45,7 +48,6 @@ export async function followEvents(
     }
     await pause(waitMs, signal)
   }
-  return last
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

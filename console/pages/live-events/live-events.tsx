@@ -45,14 +45,19 @@ function LiveEvents({ place }: PageProps) {
   const events = useSignal<readonly LiveEvent[]>([])
   const state = useSignal<State>('connecting')
   const error = useSignal<unknown>(undefined)
-  const last = useRef<string | undefined>(undefined)
+  // After a reload during a pause, the events since its beginning are still to be shown.
+  const last = useRef(isPaused ? storedSequence() : undefined)
 
   useEffect(() => {
+    if (isPaused && last.current !== undefined) storeSequence(last.current)
     if (denied !== undefined || isPaused) return
     const canceller = new AbortController()
     state.value = 'connecting'
     error.value = undefined
     const listener = {
+      onSequence(sequence: string) {
+        last.current = sequence
+      },
       onEvent(event: Record<string, unknown>, sequence: string) {
         events.value = [eventOf(event, sequence), ...events.value].slice(0, mostShown)
       },
@@ -67,8 +72,7 @@ function LiveEvents({ place }: PageProps) {
       listener,
       canceller.signal,
     )
-    void followed.then((sequence) => {
-      last.current = sequence
+    void followed.then(() => {
       if (!canceller.signal.aborted) state.value = 'disconnected'
     })
     return () => canceller.abort()
@@ -139,6 +143,10 @@ function LiveEvents({ place }: PageProps) {
     </>
   )
 }
+
+/** In the history entry, which a reload keeps. */
+const storeSequence = (lastEvent: string) => history.replaceState({ ...history.state, lastEvent }, '')
+const storedSequence = () => (history.state as { lastEvent?: string } | null)?.lastEvent
 
 function eventOf(event: Record<string, unknown>, sequence: string): LiveEvent {
   const text = (name: string) => (typeof event[name] === 'string' ? event[name] : '')
