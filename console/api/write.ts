@@ -4,7 +4,7 @@ import type { DeepPartial, UnaryCall } from '@stemma/api/json'
 import { Code, StemmaError } from '@stemma/api/json'
 import { toast } from '../ui/toast.ts'
 import { isSignInTooOld } from './error-text.ts'
-import { invalidate } from './queries.ts'
+import { invalidate, reload } from './queries.ts'
 import { kindOf } from './read.ts'
 import type { SignInReason } from './session.ts'
 import { askToSignIn } from './session.ts'
@@ -44,6 +44,9 @@ export function useWrite<Request, Response>(
       return response
     } catch (caught) {
       error.value = caught
+      // Somebody else has changed it. The next attempt needs the new entity tag.
+      if (caught instanceof StemmaError && caught.code === Code.ABORTED)
+        await reload([kindOf(call.route.path)])
       return undefined
     } finally {
       isRunning.value = false
