@@ -3,11 +3,11 @@
 import { registerHooks } from 'node:module'
 
 const recording = '/server/store/events/record.ts'
-
-const source = `export function* recordEvents() {}
-export { recordEvents as recordEvent, recordEvents as recordWithOrigins, recordEvents as recordStored }`
+const replacement = new URL('no-recording.ts', import.meta.url).href
 
 registerHooks({
-  load: (url, context, nextLoad) =>
-    url.endsWith(recording) ? { format: 'module', source, shortCircuit: true } : nextLoad(url, context),
+  resolve(specifier, context, nextResolve) {
+    const resolved = nextResolve(specifier, context)
+    return resolved.url.endsWith(recording) ? { ...resolved, url: replacement } : resolved
+  },
 })
