@@ -20,9 +20,12 @@ const overlapMs = 10_000
 export async function runTail(invocation: ComposedInvocation): Promise<void> {
   const { runtime } = invocation
   const filters = await readFilters(invocation)
-  const first = String(filters.startTime ?? new Date(runtime.now()).toISOString())
+  const first = String(filters.startTime ?? (await timeBeforeNewest(invocation, filters)))
   const print = printerOf(invocation)
   const seen = new Map<string, string>()
+  // Without --since, entries that exist already are not printed.
+  if (filters.startTime === undefined)
+    await printNew(invocation, { ...filters, startTime: first }, seen, async () => {})
   let delayMs = firstDelayMs
   let hasAnswered = false
   for (;;) {
@@ -40,6 +43,20 @@ export async function runTail(invocation: ComposedInvocation): Promise<void> {
     }
   }
 }
+
+/**
+ * The time of the newest entry, minus the overlap. The clock of this machine cannot be used: if it were ahead of the
+ * clock of the server, entries would be missed.
+ */
+async function timeBeforeNewest({ connection }: ComposedInvocation, filters: JsonObject): Promise<string> {
+  const { uidp } = filters
+  const request = { ...(uidp !== undefined && { uidp }), pageSize: 1 }
+  for await (const { rows } of listPages(connection, commandOf('audit', 'list'), request))
+    for (const { time } of rows) return overlapBefore(String(time))
+  return new Date(0).toISOString()
+}
+
+const overlapBefore = (time: string) => new Date(Date.parse(time) - overlapMs).toISOString()
 
 type Print = (row: JsonObject) => Promise<void>
 
@@ -73,6 +90,6 @@ async function printNew(
 function restartTime(seen: Map<string, string>, first: string): string {
   const newest = [...seen.values()].reduce((a, b) => (a > b ? a : b), '')
   if (newest === '') return first
-  const time = new Date(Date.parse(newest) - overlapMs).toISOString()
+  const time = overlapBefore(newest)
   return time > first ? time : first
 }

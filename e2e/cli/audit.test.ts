@@ -137,4 +137,21 @@ onEachStore('stemma audit', (engine) => {
       .map((text) => JSON.parse(text).action)
     assert.deepEqual(actions, ['created', 'updated', 'created', 'deleted', 'updated'])
   })
+
+  test('tail prints only entries that are new, also if the clock of this machine is ahead', async () => {
+    const aheadMs = 120_000
+    const clock = `const { now } = Date; Date.now = () => now() + ${aheadMs}`
+    const line = 'audit tail acme/platform -o json --debug'
+    const running = client.startProcess(line.split(' '), '', {
+      ...env(),
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(clock)}`,
+    })
+    // The first call finds the newest entry, and the second one the entries that are not printed.
+    await running.stderrMatch(/(audit\S*: 200\n[\s\S]*?){3}/)
+    await succeed('groups update acme/platform --description ahead')
+    await running.stdoutMatch(/"ahead"/)
+    running.stop()
+    const { stdout } = await running.ended
+    assert.equal(stdout.split('\n').length, 2)
+  })
 })
