@@ -22,9 +22,9 @@ export type AuditEntry = {
 /** Longer values are cut off unless the output is wide. */
 const maxValueWidth = 100
 
-export function entryLines(entry: AuditEntry, isWide: boolean, screen: Screen): string {
+export function entryLines(entry: AuditEntry, isWide: boolean, showsAge: boolean, screen: Screen): string {
   const { time, action, resource = {}, actor = {}, changes = [], details } = entry
-  const when = screen.isTerminal && !isWide ? `${ageOf(time, screen.now)} ago` : time
+  const when = showsAge ? `${pastAgeOf(time, screen.now)} ago` : time
   const kind = spaced(singular(kebab(resource.kind ?? '')))
   const place = [kind, resource.name ? JSON.stringify(resource.name) : resource.uid]
   const what =
@@ -40,6 +40,9 @@ export function entryLines(entry: AuditEntry, isWide: boolean, screen: Screen): 
   if (details !== undefined) lines.push(`    ${shown(details, isWide)}`)
   return `${[head.join('  '), ...lines.map(singleLine)].join('\n')}\n`
 }
+
+/** The clock of the server may be ahead of that of this machine, so the time may seem to be in the future. */
+const pastAgeOf = (time: string, now: number) => ageOf(time, Math.max(now, Date.parse(time)))
 
 /** `platform.iam.v2beta1.GroupsService.CreateGroup` as `GroupsService.CreateGroup`. */
 const methodText = (method: string) => method.split('.').slice(-2).join('.')

@@ -34,11 +34,15 @@ export async function runList(invocation: ComposedInvocation): Promise<void> {
     report(runtime, `${count} of ${total}; --all lists all, --count NUMBER lists up to NUMBER`)
 }
 
-export function openPrinter({ format, screen }: ComposedInvocation): PagePrinter {
+export function openPrinter(
+  { format, screen }: ComposedInvocation,
+  showsAges = screen.isTerminal && format !== 'wide',
+): PagePrinter {
   if (format !== 'table' && format !== 'wide')
     return createPrinter(format, printedMessageOf(commandOf('audit', 'list')), screen)
   // According to the contract, the rows are entries.
-  const lines = (row: JsonObject) => entryLines(row as unknown as AuditEntry, format === 'wide', screen)
+  const entryOf = (row: JsonObject) => row as unknown as AuditEntry
+  const lines = (row: JsonObject) => entryLines(entryOf(row), format === 'wide', showsAges, screen)
   return {
     printPage: (rows) => screen.write(rows.map(lines).join('')),
     async end() {},

@@ -64,7 +64,8 @@ type Print = (row: JsonObject) => Promise<void>
 function printerOf(invocation: ComposedInvocation): Print {
   const { format, screen } = invocation
   if (format === 'json') return (row) => screen.write(`${toJson(row, 0)}\n`)
-  const printer = openPrinter(invocation)
+  // Times, because an age would become wrong while its line stays on the terminal.
+  const printer = openPrinter(invocation, false)
   return (row) => printer.printPage([row])
 }
 

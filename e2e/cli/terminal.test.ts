@@ -89,4 +89,12 @@ describe('stemma at a terminal', { skip: noTerminalReason }, () => {
     assert.match(screen, /\[y\/N\] (?:\^C)?\n?$/)
     assert.ok(await exists(uid))
   })
+
+  test('audit tail prints times, because ages would become wrong while they stay on the terminal', async () => {
+    await makeTeam()
+    const end = { question: / {2}by /, keys: '\x03' }
+    const tail = ['audit', 'tail', 'acme', '--since', '1h']
+    const { screen } = await atTerminal(tail, { ...env(), NO_COLOR: '1' }, end)
+    assert.match(screen, /^20\S+Z {2}\w/)
+  })
 })
