@@ -56,7 +56,8 @@ function oauthFailure(code: string, description: string | undefined, issuer: str
 export const codeExpired = (): Failure => new Failure('the code expired before it was entered; start again')
 
 function clientFailure(error: oidc.ClientError, issuer: string): Failure {
-  const { cause } = error
+  const { cause, code } = error
+  if (code === 'OAUTH_TIMEOUT') return new Failure(`${issuer} does not answer`, exitCodes.unavailable)
   if (cause instanceof Response && (cause.status === 429 || cause.status >= 500))
     return new Failure(
       `${issuer} is busy or has failed: HTTP ${cause.status}; try again later`,
@@ -65,11 +66,10 @@ function clientFailure(error: oidc.ClientError, issuer: string): Failure {
   return new Failure(clientErrorMessage(error, issuer))
 }
 
-function clientErrorMessage({ message, cause, code }: oidc.ClientError, issuer: string): string {
+function clientErrorMessage({ message, cause }: oidc.ClientError, issuer: string): string {
   const actualIssuer = (cause as { body?: { issuer?: unknown } } | undefined)?.body?.issuer
   if (typeof actualIssuer === 'string')
     return `${issuer} names ${actualIssuer} as its issuer; if that is correct, use --issuer ${actualIssuer}`
   if (cause instanceof Response) return `${issuer} does not support sign-in: HTTP ${cause.status}`
-  if (code === 'OAUTH_TIMEOUT') return `${issuer} does not answer`
   return `the response of ${issuer} is not valid: ${message}`
 }
