@@ -22,7 +22,7 @@ export async function parseDocument(text: string, source: string): Promise<JsonO
   return JSON.parse(JSON.stringify(content)) as JsonObject
 }
 
-const isObject = (value: unknown): value is JsonObject =>
+export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Converts field names to JSON names and omits output-only fields, so that the output of `get` can be sent back. */

@@ -61,6 +61,11 @@ describe('a request', () => {
       /x\.yaml has an unknown field "nam"; known fields: name, /,
     )
     assert.throws(() => request('groups', 'create', [], { name: ['a'] }), /^Error: name: expected string/)
+    for (const oidc of ['x', ['x']])
+      assert.throws(
+        () => request('identity-providers', 'create', ['--oidc.client-id', 'c'], { oidc }),
+        new UsageError('oidc must be an object, because a flag sets a field in it'),
+      )
     const both = ['--claim-match.issuer', 'a', '--static-keys.issuer', 'b']
     assert.throws(
       () => request('identities', 'create', both),

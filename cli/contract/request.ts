@@ -3,7 +3,7 @@ import type { DescField, DescMessage, JsonObject, JsonValue } from '@bufbuild/pr
 import { fromJson } from '@bufbuild/protobuf'
 import { UsageError } from '../failure.ts'
 import type { Command } from './commands.ts'
-import { normalizeDocument } from './document.ts'
+import { isObject, normalizeDocument } from './document.ts'
 import { hasNestedFields } from './request-flags.ts'
 import { camel } from './spelling.ts'
 
@@ -34,7 +34,9 @@ function setField(object: JsonObject, [field, ...rest]: DescField[], value: Json
     object[field.jsonName] = value
     return
   }
-  const inner = (object[field.jsonName] ?? {}) as JsonObject
+  const inner = object[field.jsonName] ?? {}
+  if (!isObject(inner))
+    throw new UsageError(`${field.jsonName} must be an object, because a flag sets a field in it`)
   object[field.jsonName] = inner
   setField(inner, rest, value)
 }
