@@ -3,14 +3,18 @@ import { connect } from '@stemma/api'
 import { Code } from '@stemma/api/gen/google/rpc/code_pb.ts'
 import type { Context, ContextFlags } from './context.ts'
 import { readContext } from './context.ts'
+import { NotSignedIn } from './failure.ts'
 import manifest from './package.json' with { type: 'json' }
 import type { Runtime } from './runtime.ts'
 import { report } from './runtime.ts'
+import { readTokens } from './token-store.ts'
 
 export type ConnectionFlags = ContextFlags & {
   debug?: boolean | undefined
   /** Timeout of a call, in milliseconds. If it is set, calls are not retried. */
   timeoutMs?: number | undefined
+  /** Uses the stored access token only while it is valid, and does not refresh it. */
+  isWithoutRefresh?: boolean | undefined
   /** Sends no access token. */
   isAnonymous?: boolean | undefined
   /** Receives the warnings of responses. */
@@ -19,10 +23,11 @@ export type ConnectionFlags = ContextFlags & {
 
 export async function openConnection(flags: ConnectionFlags, runtime: Runtime): Promise<Connection> {
   const context = await readContext(flags, runtime.env)
+  const tokenOf = flags.isWithoutRefresh ? storedAccessTokenOf : accessTokenOf
   return connect({
     baseUrl: context.api,
     // A function, because a token may expire during a long list.
-    token: flags.isAnonymous ? undefined : () => accessTokenOf(context, runtime),
+    token: flags.isAnonymous ? undefined : () => tokenOf(context, runtime),
     // Shown in the audit log.
     headers: { 'user-agent': `stemma/${manifest.version}` },
     timeoutMs: flags.timeoutMs,
@@ -57,3 +62,9 @@ const reportingFetch =
 /** The token of STEMMA_TOKEN or of the sign-in. With STEMMA_TOKEN, openid-client need not be loaded. */
 export const accessTokenOf = async (context: Context, runtime: Runtime): Promise<string> =>
   runtime.env.STEMMA_TOKEN || (await import('./auth/access-token.ts')).currentAccessToken(context, runtime)
+
+async function storedAccessTokenOf(context: Context, runtime: Runtime): Promise<string> {
+  const token = runtime.env.STEMMA_TOKEN || (await readTokens(context, runtime)).access
+  if (token === undefined) throw new NotSignedIn('not signed in, or the access token has expired')
+  return token
+}

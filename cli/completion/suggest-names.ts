@@ -15,6 +15,8 @@ const maxCandidates = 200
 
 /**
  * Suggests names of a resource. Returns nothing on any error, such as a missing sign-in: completion prints no errors.
+ * An expired access token is not refreshed: a refresh can take longer than the timeout, and if it were interrupted, its
+ * new tokens would be lost.
  */
 export async function suggestNames(
   resource: string,
@@ -23,7 +25,7 @@ export async function suggestNames(
   runtime: Runtime,
 ): Promise<Candidate[]> {
   try {
-    const connection = await openConnection({ ...server, timeoutMs }, runtime)
+    const connection = await openConnection({ ...server, timeoutMs, isWithoutRefresh: true }, runtime)
     const namedResource = namedResourceFor(resource)
     return namedResource === 'groups'
       ? await groupPaths(connection, word)

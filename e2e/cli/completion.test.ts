@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
@@ -146,6 +148,32 @@ describe('completion', () => {
       const ended = await client.run(['__complete', '--', 'groups', 'get', ''], '', { ...env(), ...wrong })
       assert.deepEqual(ended, { code: 0, stdout: '', stderr: '' })
     }
+  })
+
+  test('uses the stored access token until it expires, and does not refresh it', async () => {
+    const audience = platform.config.baseUrl
+    const folder = client.tokenFolder(audience)
+    await mkdir(folder, { recursive: true })
+    let requestCount = 0
+    const issuer = createServer((_, response) => {
+      requestCount++
+      response.writeHead(503).end()
+    })
+    await once(issuer.listen(0, '127.0.0.1'), 'listening')
+    const { port } = issuer.address() as AddressInfo
+    const flags = ['--audience', audience, '--issuer', `http://127.0.0.1:${port}`]
+    const completeWith = async (token: string) => {
+      await writeFile(join(folder, 'oidc-token'), token)
+      await writeFile(join(folder, 'refresh-token'), 'refresh token')
+      const args = ['__complete', '--', 'groups', 'get', ...flags, 'acme/team-']
+      return client.run(args, '', { ...env(), STEMMA_TOKEN: '' })
+    }
+    const { token, identity } = platform.owner
+    assert.deepEqual(await completeWith(token), { code: 0, stdout: 'acme/team-b\n', stderr: '' })
+    const expired = await platform.tokenOf(identity, Date.now() - 7_200_000)
+    assert.deepEqual(await completeWith(expired), { code: 0, stdout: '', stderr: '' })
+    issuer.close()
+    assert.equal(requestCount, 0)
   })
 
   async function inShell(shell: string, args: string[], script: string): Promise<string> {
