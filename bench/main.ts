@@ -71,3 +71,5 @@ for (const [name, run] of Object.entries(benches)) {
   }
 }
 console.log(`\n${formatTable(lines)}`)
+// A benchmark that failed may have left handles open.
+process.exit()

@@ -17,6 +17,7 @@ import { startProcess } from '../load/processes.ts'
 import { alternate, ratioOf } from '../load/rounds.ts'
 import { rates, seconds, warmSeconds } from '../report/ratio-line.ts'
 import type { Line } from '../report/report.ts'
+import type { BenchServer } from '../stores/bench-server.ts'
 import { startBenchServer } from '../stores/bench-server.ts'
 import { requestOf } from './rest-ratio.ts'
 
@@ -38,26 +39,20 @@ const filters = {
 }
 
 export async function benchAdvisories(): Promise<Line[]> {
-  const benchServers = await Promise.all(
-    [few, many].map((count) => startBenchServer(1, [], importAdvisories(count))),
-  )
-  const load = startProcess('load-core', 'bench/load/http-load.ts')
-  try {
-    const lines: Line[] = []
-    for (const [name, filter] of Object.entries(filters)) lines.push(await compare(name, filter))
-    return lines
-  } finally {
-    await load.stop()
-    for (const bench of benchServers) await bench.end()
-  }
+  await using serverWithFew = await startBenchServer(1, [], importAdvisories(few))
+  await using serverWithMany = await startBenchServer(1, [], importAdvisories(many))
+  await using load = startProcess('load-core', 'bench/load/http-load.ts')
+  const lines: Line[] = []
+  for (const [name, filter] of Object.entries(filters)) lines.push(await compare(name, filter))
+  return lines
 
   async function compare(name: string, filter: string): Promise<Line> {
     const path = `/vulnerabilities/v2beta1/advisories?${filter}`
-    const [amongFew, amongMany] = benchServers.map(({ server, authorization }) => {
+    const sideOf = ({ server, authorization }: BenchServer) => {
       const task = { inFlight: 8, seconds, request: requestOf(path, authorization) }
       return { task, run: () => measure(load, server, task), server }
-    })
-    if (!amongFew || !amongMany) throw new Error('there must be two servers')
+    }
+    const [amongFew, amongMany] = [sideOf(serverWithFew), sideOf(serverWithMany)]
     for (const { server, task } of [amongFew, amongMany])
       await measure(load, server, { ...task, seconds: warmSeconds })
     const samples = await alternate(rounds, amongMany.run, amongFew.run)

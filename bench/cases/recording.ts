@@ -49,29 +49,24 @@ async function compare(
   compared: keyof Sample,
   settings: () => Promise<string[]> = async () => [],
 ): Promise<Line> {
-  const recorded = await startBenchServer(200, await settings())
-  const unrecorded = await startBenchServer(200, await settings(), undefined, 'server-core', [
+  await using recorded = await startBenchServer(200, await settings())
+  await using unrecorded = await startBenchServer(200, await settings(), undefined, 'server-core', [
     '--import',
     withoutRecording,
   ])
-  const load = startProcess('load-core', 'bench/load/http-load.ts')
+  await using load = startProcess('load-core', 'bench/load/http-load.ts')
   const create = (bench: BenchServer, duration: number) =>
     measure(load, bench.server, { request: createRequestOf(bench), inFlight, seconds: duration })
-  try {
-    for (const bench of [recorded, unrecorded]) await create(bench, warmSeconds)
-    const samples = await alternate(
-      rounds,
-      () => create(recorded, seconds),
-      () => create(unrecorded, seconds),
-    )
-    const valuesOf = (side: readonly Sample[]) => side.map((sample) => sample[compared])
-    const ratio = ratioOf(valuesOf(samples.ours), valuesOf(samples.baseline))
-    return {
-      ...{ label, measured: rates(samples.ours), baseline: rates(samples.baseline) },
-      ...{ ratio: ratio.toFixed(2), goal: minRatio.toFixed(2), isMet: ratio >= minRatio },
-    }
-  } finally {
-    await load.stop()
-    await Promise.all([recorded.end(), unrecorded.end()])
+  for (const bench of [recorded, unrecorded]) await create(bench, warmSeconds)
+  const samples = await alternate(
+    rounds,
+    () => create(recorded, seconds),
+    () => create(unrecorded, seconds),
+  )
+  const valuesOf = (side: readonly Sample[]) => side.map((sample) => sample[compared])
+  const ratio = ratioOf(valuesOf(samples.ours), valuesOf(samples.baseline))
+  return {
+    ...{ label, measured: rates(samples.ours), baseline: rates(samples.baseline) },
+    ...{ ratio: ratio.toFixed(2), goal: minRatio.toFixed(2), isMet: ratio >= minRatio },
   }
 }

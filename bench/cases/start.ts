@@ -22,11 +22,12 @@ const launcher = join(import.meta.dirname, '../../server/bin/stemmad.mjs')
 
 export async function benchStart(): Promise<Line[]> {
   const onEmptyStore = await timeStarts(() => temporarySettings())
+  await using cleanup = new AsyncDisposableStack()
   const temporary = await temporarySettings()
+  cleanup.defer(temporary.remove)
   const existing = async () => ({ ...temporary, remove: async () => {} })
   const onExistingStore = await timeStarts(existing)
   const { bytes: idleBytes } = await measureStart(await existing(), untilIdleMs)
-  await temporary.remove()
   return [
     timeLine('Start to ready, empty store', onEmptyStore.milliseconds),
     timeLine('Start to ready, existing store', onExistingStore.milliseconds),
@@ -59,14 +60,18 @@ async function measureStart(
   const child = spawn(process.execPath, [...nodeFlagsOf('serve'), launcher, 'serve', ...settings], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
-  await untilReady(port)
-  const milliseconds = performance.now() - started
-  await sleep(waitMs)
-  const bytes = residentBytes(child.pid as number) // defined, because the process has started
-  child.kill('SIGINT')
-  await once(child, 'exit')
-  await remove()
-  return { milliseconds, bytes }
+  const exited = once(child, 'exit')
+  try {
+    await untilReady(port)
+    const milliseconds = performance.now() - started
+    await sleep(waitMs)
+    const bytes = residentBytes(child.pid as number) // defined, because the process has started
+    return { milliseconds, bytes }
+  } finally {
+    child.kill('SIGINT')
+    await exited
+    await remove()
+  }
 }
 
 /** The memory of a process and its children. */

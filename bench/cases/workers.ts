@@ -1,6 +1,7 @@
 // The gain of a second core: two workers with two load generators on two cores, against one worker with one load
 // generator on one core. So the load takes the same share of the processor on both sides. Everything is pinned, because
 // the scheduler would sometimes put both workers on one core.
+import type { Cores } from '../load/cores.ts'
 import { pinWorkers } from '../load/cores.ts'
 import type { LoadResult } from '../load/load.ts'
 import type { Process } from '../load/processes.ts'
@@ -19,31 +20,26 @@ const inFlight = 32
 type Side = { bench: BenchServer; loads: Process[] }
 
 export async function benchWorkers(): Promise<Line[]> {
+  await using processes = new AsyncDisposableStack()
+  const startLoad = (core: Cores) => processes.use(startProcess(core, loadProgram))
   const one: Side = {
-    bench: await startBenchServer(200),
-    loads: [startProcess('server-core', loadProgram)],
+    bench: processes.use(await startBenchServer(200)),
+    loads: [startLoad('server-core')],
   }
   const two: Side = {
-    bench: await startBenchServer(200, ['--workers', '2'], undefined, 'both-cores'),
-    loads: [startProcess('server-core', loadProgram), startProcess('load-core', loadProgram)],
+    bench: processes.use(await startBenchServer(200, ['--workers', '2'], undefined, 'both-cores')),
+    loads: [startLoad('server-core'), startLoad('load-core')],
   }
-  try {
-    // The first signature starts the thread pool of Node, and its threads inherit the cores of the worker that starts it.
-    // If that worker were pinned already, all signatures would be made on one core.
-    await rateOf(two, exchangeOf(two.bench.authorization), 1)
-    pinWorkers(two.bench.server.pid)
-    return [
-      await compare('Get group', one, two, ({ group, authorization }) =>
-        requestOf(`/iam/v2beta1/groups/${group}`, authorization),
-      ),
-      await compare('Token exchange', one, two, ({ authorization }) => exchangeOf(authorization)),
-    ]
-  } finally {
-    for (const { bench, loads } of [one, two]) {
-      await Promise.all(loads.map((load) => load.stop()))
-      await bench.end()
-    }
-  }
+  // The first signature starts the thread pool of Node, and its threads inherit the cores of the worker that starts it.
+  // If that worker were pinned already, all signatures would be made on one core.
+  await rateOf(two, exchangeOf(two.bench.authorization), 1)
+  pinWorkers(two.bench.server.pid)
+  return [
+    await compare('Get group', one, two, ({ group, authorization }) =>
+      requestOf(`/iam/v2beta1/groups/${group}`, authorization),
+    ),
+    await compare('Token exchange', one, two, ({ authorization }) => exchangeOf(authorization)),
+  ]
 }
 
 const loadProgram = 'bench/load/http-load.ts'

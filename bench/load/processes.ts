@@ -14,7 +14,8 @@ const root = join(import.meta.dirname, '../..')
 const benchProcess = join(import.meta.dirname, 'bench-process.ts')
 const peakReporter = join(import.meta.dirname, 'peak.ts')
 
-export type Process = {
+/** Disposing of a process stops it. */
+export type Process = AsyncDisposable & {
   pid: number
   /** Sends a message and waits for the answer. */
   ask<T>(message: unknown): Promise<T>
@@ -46,15 +47,17 @@ function start([command = '', ...commandArgs]: string[]): Process {
   const env = { ...allocatorEnvironment, ...process.env }
   const child = spawn(command, commandArgs, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], env })
   const exited = once(child, 'exit')
+  async function stop() {
+    child.kill('SIGINT')
+    const killTimer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs)
+    await exited
+    clearTimeout(killTimer)
+  }
   return {
     pid: child.pid ?? Number.NaN, // undefined only if the process could not be started
     ask: (message) => ask(child, exited, message),
-    async stop() {
-      child.kill('SIGINT')
-      const killTimer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs)
-      await exited
-      clearTimeout(killTimer)
-    },
+    stop,
+    [Symbol.asyncDispose]: stop,
   }
 }
 
@@ -93,7 +96,10 @@ export async function startStemmad(
 ): Promise<Server> {
   const args = ['serve', ...settings, ...highRates, '--rate-sign-in', 'address=10000000']
   const server = startProcess(cores, 'server/main.ts', args, [...nodeFlagsOf('serve'), ...nodeFlags])
-  await untilReady(port)
+  await untilReady(port).catch(async (error: unknown) => {
+    await server.stop()
+    throw error
+  })
   return { ...server, port }
 }
 

@@ -16,7 +16,8 @@ import type { Server } from '../load/processes.ts'
 import { findFreePort, startStemmad } from '../load/processes.ts'
 import { treeBelow } from './tree.ts'
 
-export type BenchServer = {
+/** Disposing of it calls `end`. */
+export type BenchServer = AsyncDisposable & {
   server: Server
   organization: string
   /** The group created last: two levels below the organization, or one if it is the only group. */
@@ -38,7 +39,9 @@ export async function startBenchServer(
   cores?: Cores,
   nodeFlags: string[] = [],
 ): Promise<BenchServer> {
+  await using cleanup = new AsyncDisposableStack()
   const { settings, port, remove } = await temporarySettings(extraSettings)
+  cleanup.defer(remove)
   const { config } = readConfig({}, settings)
   const store = openStore(config)
   const { keys } = await prepareStore(config, store)
@@ -53,13 +56,12 @@ export async function startBenchServer(
     `Bearer ${await mintToken(signer, { identity: uid, audience: config.baseUrl })}`
   const authorization = await authorizationOf(identity)
   await store.close()
-  const server = await startStemmad(settings, port, cores, nodeFlags)
+  const server = cleanup.use(await startStemmad(settings, port, cores, nodeFlags))
+  const opened = cleanup.move()
+  const end = () => opened.disposeAsync()
   return {
     ...{ server, organization, group, authorization, authorizationOf },
-    async end() {
-      await server.stop()
-      await remove()
-    },
+    ...{ end, [Symbol.asyncDispose]: end },
   }
 }
 

@@ -49,7 +49,7 @@ export async function startDistribution(program: string): Promise<Server> {
   })
   const pid = child.pid ?? Number.NaN // undefined only if the process could not be started
   // Nothing but the usage is ever asked of this server.
-  return { pid, port, stop, ask: async <T>() => usageOf(pid) as T }
+  return { pid, port, stop, [Symbol.asyncDispose]: stop, ask: async <T>() => usageOf(pid) as T }
 }
 
 const pageBytes = 4096
