@@ -5,18 +5,15 @@ import { requestOf } from '../cases/rest-ratio.ts'
 import { measure } from '../load/load.ts'
 import { startProcess } from '../load/processes.ts'
 import { startBenchServer } from '../stores/bench-server.ts'
+import type { SoakOptions } from './options.ts'
 
 /** Returns calls per second. */
-export async function measureCapacity(seconds: number, serverFlags: string[]): Promise<number> {
-  const bench = await startBenchServer(200, serverFlags)
-  const load = startProcess('load-core', 'bench/load/http-load.ts')
-  try {
-    const request = requestOf(`/iam/v2beta1/groups/${bench.group}`, bench.authorization)
-    const task = { request, inFlight: 32, seconds }
-    await measure(load, bench.server, task)
-    return (await measure(load, bench.server, task)).rate
-  } finally {
-    await load.stop()
-    await bench.end()
-  }
+export async function measureCapacity({ capacity, serverFlags, workers }: SoakOptions): Promise<number> {
+  const cores = workers === '1' ? 'server-core' : 'both-cores'
+  await using bench = await startBenchServer(200, serverFlags, undefined, cores)
+  await using load = startProcess('load-core', 'bench/load/http-load.ts')
+  const request = requestOf(`/iam/v2beta1/groups/${bench.group}`, bench.authorization)
+  const task = { request, inFlight: 32, seconds: capacity }
+  await measure(load, bench.server, task)
+  return (await measure(load, bench.server, task)).rate
 }

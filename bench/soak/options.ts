@@ -12,6 +12,8 @@ export type SoakOptions = {
   capacity: number
   /** Names of the attacks. */
   attacks: string[]
+  /** Number of workers of the server, or `auto`. */
+  workers: string
   /** Further flags of stemmad. */
   serverFlags: string[]
 }
@@ -39,6 +41,7 @@ export function parseOptions(args: string[]): SoakOptions {
     warmUp: 10,
     capacity: Math.min(5, attack / 10),
     attacks: chosen,
+    workers: values.workers ?? '1',
     serverFlags: values.workers === undefined ? [] : ['--workers', values.workers],
   }
 }

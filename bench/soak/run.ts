@@ -27,7 +27,7 @@ const rehearsal = { seconds: 8, requestsPerSecond: 2000 }
 
 export async function runSoak(options: SoakOptions, signal: AbortSignal): Promise<Measured> {
   await rehearse(options, signal)
-  const capacity = await measureCapacity(options.capacity, options.serverFlags)
+  const capacity = await measureCapacity(options)
   signal.throwIfAborted()
   console.log(`capacity: ${capacity.toFixed(0)} Gets per second`)
   await using processes = await startProcesses(options)
