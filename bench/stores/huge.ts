@@ -67,7 +67,8 @@ function fingerprint(): string {
 
 async function makeStore(folder: string, count: number): Promise<void> {
   const draftFolder = `${folder}.${process.pid}`
-  rmSync(folder, { recursive: true, force: true })
+  // Also the drafts of runs that were interrupted.
+  for (const each of [folder, ...globSync(`${folder}.*`)]) rmSync(each, { recursive: true, force: true })
   mkdirSync(draftFolder, { recursive: true, mode: 0o700 })
   const { config } = readConfig({}, ['--data-dir', draftFolder])
   const { organization, identity } = await createOrganization(config)
