@@ -81,8 +81,9 @@ onEachStore('query plans of access lists', (engine) => {
   }
 
   /**
-   * Neither engine sorts the rows of a group. PostgreSQL merges sorted rows in a node that has a sort key, but is no
-   * sort. SQLite sorts the rows that each part of the union has returned (`s`), which are at most one page.
+   * Neither engine sorts the rows of a group. The node Merge Append of PostgreSQL has a sort key,
+   * but does not sort. SQLite sorts the rows of the parts of the union (`s`), at most one page
+   * of each.
    */
   const assertNoSort = (plans: string) =>
     assert.doesNotMatch(plans, /(?<!^SCAN s\n)USE TEMP B-TREE|\bSort\b(?! Key:)/m, plans)

@@ -22,12 +22,13 @@ type MethodCall = { kind: 'method'; method: Method }
 type RegistryCall = { kind: 'registry'; request: RegistryRequest; repo: string }
 
 /**
- * Not tried: calls that need no token, and those of v1 that would change the world, because v1 has no validate_only.
- * check-access.test.ts has examples of these.
+ * Calls of v1 that would change the world, because v1 has no validate_only. check-access.test.ts
+ * has examples of them.
  */
 const destructive: readonly DescMethod[] = [
   ...[Auth.method.delete, V1GroupInvites.method.createWithGroup, V1Groups.method.create],
 ]
+/** The methods of the questions: those that need a token, without internal and destructive ones. */
 const methods = services
   .flatMap(describeMethods)
   .filter(

@@ -15,7 +15,10 @@ const { listGroupAccessRequests, approveGroupAccessRequest, deleteGroupAccessReq
 
 const viewer = builtInRole('viewer').uid
 
-/** Names the organization after a new domain, because a domain can have only one organization, and verifies it. */
+/**
+ * Names the organization after a domain and verifies it. Each call uses a new domain, because a
+ * domain can have only one organization.
+ */
 async function verifyDomain({ platform, owner, succeed }: ExampleContext): Promise<string> {
   const domain = `${randomBytes(8).toString('hex')}.example.com`
   await succeed(updateGroup, { group: { uid: owner.organization, name: domain } })

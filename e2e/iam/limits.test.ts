@@ -180,7 +180,7 @@ examples('limits of groups', {
     assert.equal((await usageOf(stage, group, 'repos'))?.limitGroupUid, owner.organization)
   },
 
-  async 'a limit above that was reduced does not keep the other limits from being changed'(stage) {
+  async 'after a limit of a group above was reduced, the other limits can still be changed'(stage) {
     const { succeed, fail, owner, platform } = stage
     await setLimits(platform.store, owner.organization, { repos: 100 })
     const group = await newGroup(stage, owner.organization)

@@ -23,7 +23,7 @@ import type { TestIdentity } from '../../server/testing/identities.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { sealedEvents } from '../../server/testing/sealed-events.ts'
 
-/** `here` is a group of the organization, created anew for each call. */
+/** `here` is a new group of the organization. */
 export type MatrixContext = {
   platform: Platform
   door: Door
@@ -103,7 +103,7 @@ function withValue(object: JsonObject, [first = '', ...rest]: string[], value: s
   return { ...object, [first]: rest.length === 0 ? value : withValue(inner, rest, value) }
 }
 
-/** Examples of the reference name an identity that does not exist. Replaces it with a new one. */
+/** The identity in an example of the reference does not exist. Replaces it with a new one. */
 async function withIdentity(context: MatrixContext, sample: JsonValue): Promise<JsonValue> {
   const isIdentity = (key: string, value: unknown) =>
     /^identity(?:Uid)?$/.test(key) && typeof value === 'string'
