@@ -28,6 +28,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () =>
 // Makes garbage collections rarer, because test processes allocate many short-lived objects. The gain
 // has not been measured on an otherwise idle machine.
 const nodeOptions = [process.env.NODE_OPTIONS, '--max-semi-space-size=64'].filter(Boolean).join(' ')
+// Far longer than a busy machine needs for a whole process, so that only a test that hangs fails.
+const maxMinutes = 45
 const groups = groupTestFiles(root, selected.sort())
 const testsExitCode = await runPinned(
   [
@@ -38,6 +40,7 @@ const testsExitCode = await runPinned(
     ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
     ...['--test-reporter=./scripts/test-times.ts', '--test-reporter-destination=stdout'],
     '--test-concurrency=3',
+    `--test-timeout=${maxMinutes * 60_000}`,
     ...flags,
     ...groups.files,
   ],

@@ -25,6 +25,7 @@ import { bindRole } from '../../server/resources/iam/binding.ts'
 import { identities } from '../../server/resources/iam/identities/table.ts'
 import { roleBindings } from '../../server/resources/iam/role-bindings/table.ts'
 import { checkTally } from '../../server/store/check.ts'
+import type { Store } from '../../server/store/db.ts'
 import { sql } from '../../server/store/sql.ts'
 import type { ExampleContext } from '../contract/examples.ts'
 import { examples, make, violations } from '../contract/examples.ts'
@@ -300,13 +301,24 @@ examples(
         const rows = await store.query(sql`select count(*) from role_bindings where parent = ${group}`)
         return rows[0]?.[0]
       }
-      const copies = [1, 2].map(() => scheduleBindingExpiry(store, openLog('silent'), now))
+      const writes = [0, 0]
+      const copies = writes.map((_, copy) => {
+        const write: Store['write'] = (work, deadline) => {
+          writes[copy] = (writes[copy] ?? 0) + 1
+          return store.write(work, deadline)
+        }
+        return scheduleBindingExpiry({ ...store, write }, openLog('silent'), now)
+      })
       await Promise.all(copies.map((copy) => copy.run()))
       assert.equal(await count(), 210)
+      writes.fill(0)
       pass(5)
       assert.equal((await listed(stage, { group })).total, 5)
       await Promise.all(copies.map((copy) => copy.run()))
       assert.equal(await count(), 5)
+      const [fewest = 0, most] = writes.toSorted()
+      assert.equal(most, 3, 'one copy claims the task and deletes 205 bindings, at most 200 in a transaction')
+      assert.ok(fewest <= 1, 'the other one at most tries to claim the task')
       assert.equal((await listed(stage, { group })).total, 5)
       assert.deepEqual(await checkTally(store, ['role_bindings'], false), [])
       const deletions = await store.query(sql`select distinct method, actor from ${recordedEvents}

@@ -47,12 +47,13 @@ onEachStore('the start page', (engine) => {
     const config = { ...platform.config, baseUrl: `http://${host}/stemma`, port: 0, apiAddresses: [] }
     const app = await startApp(config, openLog('silent'))
     try {
-      const links = async (path: string) => {
-        const page = await (await visit(`http://127.0.0.1:${app.port}${path}`)).text()
-        return page.matchAll(/href="([^"#]*)"/g).map(([, link = '']) => link)
+      for (const [path, status] of [['/', 200] as const, ['/nothing', 404] as const]) {
+        const answer = await visit(`http://127.0.0.1:${app.port}${path}`)
+        assert.equal(answer.status, status)
+        const links = [...(await answer.text()).matchAll(/href="([^"#]*)"/g)]
+        assert.ok(links.length > 0)
+        for (const [, link = ''] of links) assert.match(link, /^\/stemma\//)
       }
-      for (const path of ['/', '/nothing'])
-        for (const link of await links(path)) assert.match(link, /^\/stemma\//)
     } finally {
       await app.stop(true)
     }

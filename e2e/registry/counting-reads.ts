@@ -13,7 +13,8 @@ export function countingReads(store: Store) {
   let isStopped = false
   const nextTurn = () => {
     turn++
-    if (!isStopped) setImmediate(nextTurn)
+    // Does not keep the process running if a test fails before it calls `stop`.
+    if (!isStopped) setImmediate(nextTurn).unref()
   }
   nextTurn()
   function* observe<T>(work: Work<T>): Work<T> {
