@@ -91,9 +91,10 @@ examples('calls about images', {
       Cmd: 'serve',
       Volumes: null,
       WorkingDir: '/home',
-      Labels: { a: 'b', c: 1, __proto__: 'd', '\ud800': 'e' },
+      Labels: { a: 'b', c: 1, '\ud800': 'e' },
       StopSignal: 'SIGTERM',
     }
+    // In an object literal, `__proto__` would be the prototype, not a label.
     const config = configOf('amd64', { config: settings }).replace('"a":"b"', '"a":"b","__proto__":"d"')
     const manifest = await pushParts(client, repo, '', { config, layers: [] })
     const request = { repoId: repo, digest: digestOf(manifest) }

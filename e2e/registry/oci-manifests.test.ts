@@ -152,7 +152,7 @@ onEachStore('manifests of the registry', (engine) => {
     assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
   })
 
-  test('are deleted without a tag that another call moves or deletes meanwhile', {
+  test('are deleted with their tags, except those that other calls move or delete meanwhile', {
     skip: engine === 'sqlite' && 'SQLite runs one write after another',
   }, async () => {
     const former = await client.pushImage('acme/raced', 'kept', 'former')

@@ -197,7 +197,7 @@ onEachStore('limits on content', (engine) => {
         await platform.store.write(() => releaseReserved(collectionAccess, Date.now(), sql`1 = 1`))
       assert.equal((await send()).status, 201, way)
       const digests = await platform.store.query(sql`select digest from uploads where id = ${id}`)
-      assert.deepEqual(digests, [[null]], 'the digest must be null: its bytes may have been published')
+      assert.deepEqual(digests, [[null]], 'without a digest, cancelling the upload keeps the row of the blob')
       await client.expect(204, 'DELETE', location)
     }
     await counted()
@@ -208,7 +208,7 @@ onEachStore('limits on content', (engine) => {
     const [row] = await platform.store.query(sql`select repo from uploads where id = ${id}`)
     const repo = row?.[0] as string
     const ids = Array.from({ length: 250 }, (_, index) => `upload-${String(index).padStart(3, '0')}`)
-    // Only the last one has reserved much, and uploads are released by their ids.
+    // Only the last one has reserved much, and uploads are released in the order of their ids.
     const free = 3 * mebibyte - (await counted()) - (ids.length - 1)
     await platform.store.write(function* () {
       for (const each of ids)

@@ -64,7 +64,7 @@ onEachStore('the registry with its content in S3', (engine) => {
     await client.pushBlob('acme/other', 'something else')
     await client.expect(404, 'GET', path.replace('web', 'other'), withoutFollowing)
   })
-  test('reports a blob that S3 has lost once, and a push repairs it', async () => {
+  test('reports a lost blob only once, and a push repairs it', async () => {
     const lost = 'lost'
     for (const name of ['acme/web', 'acme/api']) await client.pushBlob(name, lost)
     const lostPath = `/v2/acme/web/blobs/${digestOf(lost)}`
