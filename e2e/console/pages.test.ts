@@ -66,10 +66,10 @@ const pages: Pages<Made> = {
   'malformed path': () => ['/console/g/%zz', 'No such page'],
 }
 
-type MadeElsewhere = Made & Record<'role' | 'repo' | 'tag' | 'advisory' | 'entry' | 'subscription', string>
+type MoreMade = Made & Record<'role' | 'repo' | 'tag' | 'advisory' | 'entry' | 'subscription', string>
 
 /** The pages that other tests check. */
-const otherPages: Pages<MadeElsewhere> = {
+const otherPages: Pages<MoreMade> = {
   'new identity': ({ organization }) => [paths.newIdentity(organization), 'New workload'],
   role: ({ organization, role }) => [paths.role(organization, role), 'deployer'],
   repo: ({ organization, repo }) => [paths.repo(organization, repo), 'app'],
@@ -112,7 +112,7 @@ async function make(stage: Stage): Promise<Made> {
 }
 
 /** Makes something for each page that other tests check. */
-async function makeMore(stage: Stage, made: Made): Promise<MadeElsewhere> {
+async function makeMore(stage: Stage, made: Made): Promise<MoreMade> {
   const { organization } = made
   const uidOfNew = async (path: string, body: Parameters<Stage['call']>[2]) =>
     (await stage.call('POST', path, body)).uid as string

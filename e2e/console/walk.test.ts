@@ -1,5 +1,5 @@
-// People use the console in a real browser, on both stores: from the set-up of the server on, with the keyboard only, with
-// many groups, in two tabs, and after the end of a session.
+// People use the console in a real browser, on both stores: they set up an empty server, and work
+// with the keyboard only, with many groups, in two tabs, and after the end of a session.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { paths } from '@stemma/console/paths.ts'

@@ -118,7 +118,7 @@ examples('the audit log', {
     assert.deepEqual(violations(await fail(listAuditEntries, { orderBy: 'name' })), ['orderBy'])
   },
 
-  async 'counts the skipped entries of each organization as work'(context) {
+  async 'counts the skipped entries of each organization towards the limit of rows'(context) {
     const { succeed, owner, platform } = context
     await changeGroups(context)
     await succeed(listAuditEntries, {}) // waits until the events are sealed

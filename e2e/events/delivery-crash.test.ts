@@ -18,7 +18,7 @@ import { openSink } from './sink.ts'
 
 const { createSubscription } = SubscriptionsService.method
 const { createGroup } = GroupsService.method
-const groups = 30
+const groupCount = 30
 /** How many requests a sink gets at a time. */
 const maxConcurrent = 4
 
@@ -69,7 +69,7 @@ onEachStore('a server that is killed while it delivers', (engine) => {
       assert.equal(error, undefined)
     }
     const made = await Promise.all(
-      Array.from({ length: groups }, async (_, at) => {
+      Array.from({ length: groupCount }, async (_, at) => {
         const { body } = await door.call(createGroup, { parent, group: { name: `g${at}` } }, owner.token)
         return body?.uid as string
       }),
