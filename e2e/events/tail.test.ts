@@ -195,7 +195,7 @@ onEachStore('a stream that follows', (engine) => {
     })
 
     test(`frees its place when the client disconnects, with ${follow.name}`, async () => {
-      // Without events, this platform sends nothing that could fail.
+      // This platform sends no heartbeats, so no failed write tells it that the client is gone.
       const captured = captureLog('info')
       const quiet = await startPlatform(engine, [], { tailHeartbeatMs: 3_600_000 }, captured.log)
       const { organization: group, token } = quiet.owner

@@ -1,4 +1,4 @@
-// A client that disconnects while its call waits leaves nothing behind that counts as a response it has not read yet.
+// If a client disconnects while its call waits, the response does not count as unread.
 // Tested on PostgreSQL, where a lock makes a call wait.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'

@@ -143,7 +143,7 @@ onEachStore('an identity with as many role bindings as allowed', (engine) => {
     await assertRefused(approveGroupAccessRequest, { uid: request?.uid as string, roleUid: viewer })
   })
 
-  test('signs in through a provider without its default role, and gets the role when there is room', async () => {
+  test('can sign in through a provider, whose default role it gets only when there is room', async () => {
     const oidc = { issuer: 'https://login.fan.example', clientId: 'stemma', clientSecret: 'secret' }
     const provider = await addIdentityProvider(platform, admin, oidc)
     const context = { access: operatorAccess, now: Date.now, random: randomBytes }

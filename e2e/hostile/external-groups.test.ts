@@ -171,7 +171,7 @@ examples('the row of an external group', {
 })
 
 examples('a search for the identities with access', {
-  async 'is as expensive as the role bindings and the members of external groups that it reads'(stage) {
+  async 'counts the role bindings and the members of external groups that it reads towards its limit'(stage) {
     const { platform } = stage
     const { organization, identity: ownerUid } = stage.owner
     const provider = await addExternalGroup(stage, organization, 'viewer')

@@ -36,8 +36,9 @@ function framed(message: Uint8Array, isCompressed: boolean, size = message.lengt
 /** About 4 KB that decompress to nearly 4 MiB. */
 const bomb = framed(gzipSync(Buffer.alloc(4 * mib - 10)), true)
 /**
- * A compressed message that has 5 KB when decompressed. Its request counts with 4 MiB, which 5 KB can have. It starts
- * with a varint that is too long, so a call that reads it fails with INVALID_ARGUMENT.
+ * A compressed message of about 5 KB, which decompresses to 5 KB. Its request counts as 4 MiB, since
+ * 5 KB could decompress to that much. The message starts with a varint that is too long, so a call
+ * that reads it fails with INVALID_ARGUMENT.
  */
 const noise = framed(gzipSync(Buffer.concat([Buffer.alloc(20, 255), randomBytes(5000)])), true)
 /** About 4 KB of a compressed message that claims to have 100,000 bytes. */
