@@ -165,7 +165,7 @@ export async function bootstrap(folder: string, ...args: string[]): Promise<Boot
 
 export const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
-/** Polls until the condition holds; the timeout of the test limits the wait. */
+/** Polls until the condition holds. Only the timeout of the test, if it has one, limits the wait. */
 export async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
   while (!(await condition())) await pause(20)
 }

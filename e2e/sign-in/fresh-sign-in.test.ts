@@ -228,7 +228,7 @@ onEachStore('a fresh sign-in', (engine) => {
       assert.equal((await grant(token, rest, owner, await newWorkload())).error, undefined)
   })
 
-  test('is needed if the program is not known, which is stored for longer than its tokens are valid', async () => {
+  test('is needed if no record names the program; records are kept for longer than tokens are valid', async () => {
     clockOffset = 0 // tokens are issued by the real clock
     const { tokens } = await signIn(platform, email)
     clockOffset = 20 * 60_000
