@@ -27,7 +27,8 @@ export function Dialog({ place, title, isWide, children }: DialogProps) {
     const opener = document.activeElement as HTMLElement | null
     const element = dialog.current
     element?.showModal()
-    // Another site could open the dialog while the person holds down Enter, which would send the form of a field.
+    // Another site could open the dialog while the person holds down Enter. If a field had the
+    // focus, Enter would submit its form.
     const stopWaiting = element && !isAsLoaded ? focusFirstField(element) : undefined
     return () => {
       stopWaiting?.()

@@ -30,7 +30,8 @@ export function Menu({ label, items, icon, children, class: className }: MenuPro
   const menu = useRef<HTMLDivElement>(null)
   const button = useRef<HTMLSpanElement>(null)
   const toggle = (event: Event) => {
-    // The browser would toggle the menu after this handler, which needs the size of the open menu.
+    // The browser would toggle the menu only after this handler. The code below needs the size of
+    // the open menu.
     event.preventDefault()
     const [list, at] = [menu.current, button.current?.getBoundingClientRect()]
     if (!list || !at) return

@@ -1,5 +1,5 @@
-/** The units with their length in seconds, and how many of them are written as one of the next unit. */
-const units: [Intl.RelativeTimeFormatUnit, size: number, most: number][] = [
+/** The units with their length in seconds, and the count from which the next unit is used. */
+const units: [Intl.RelativeTimeFormatUnit, size: number, limit: number][] = [
   ['minute', 60, 60],
   ['hour', 3600, 24],
   ['day', 86_400, 30],
@@ -13,7 +13,7 @@ export function relativeTime(time: number, now: number): string {
   const seconds = (time - now) / 1000
   if (Math.abs(seconds) < 60) return seconds > 0 ? 'in a moment' : 'just now'
   // Rounded before the unit is chosen: 59.6 minutes are an hour, not 60 minutes.
-  const rounded = units.map(([unit, size, most]) => ({ unit, most, count: Math.round(seconds / size) }))
-  const fitting = rounded.find(({ count, most }) => Math.abs(count) < most)
+  const rounded = units.map(([unit, size, limit]) => ({ unit, limit, count: Math.round(seconds / size) }))
+  const fitting = rounded.find(({ count, limit }) => Math.abs(count) < limit)
   return fitting ? relative.format(fitting.count, fitting.unit) : ''
 }

@@ -146,7 +146,8 @@ onEachStore('stemma audit', (engine) => {
       ...env(),
       NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(clock)}`,
     })
-    // The first call finds the newest entry, and the second one the entries that are not printed.
+    // Three calls: the first finds the newest entry, the second reads the entries that already exist
+    // and are not printed, and the third is the first one whose entries are printed.
     await running.stderrMatch(/(audit\S*: 200\n[\s\S]*?){3}/)
     await succeed('groups update acme/platform --description ahead')
     await running.stdoutMatch(/"ahead"/)
