@@ -30,7 +30,7 @@ export function refTo(schemas: Schemas, desc: DescMessage | DescEnum, purpose: P
         ? enumSchema(desc)
         : {
             ...objectSchema(schemas, desc, fieldsOf(desc, purpose), purpose),
-            // Updates refuse unknown keys; other requests ignore them.
+            // Updates without a mask refuse unknown keys; other requests ignore them.
             ...(purpose === 'update' ? { additionalProperties: false } : {}),
           },
     )
