@@ -1,6 +1,6 @@
 // Login CSRF: the attacker begins a sign-in, and another host of the domain sets the cookies of that sign-in in the
-// browser of a person. That host can set only the cookies that are limited to a path. No step of the sign-in may succeed
-// in that browser.
+// browser of a person. It can set only cookies that are limited to a path, because over https the
+// others have the prefix `__Host-`. No step of the sign-in may succeed in that browser.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Platform } from '@stemma/server/testing/platform.ts'

@@ -1,7 +1,10 @@
 import type { Store } from '../../server/store/db.ts'
 import { dumpedTables, loadMigrations } from '../../server/store/migrations.ts'
 
-/** Every value of every table, as text, so that tests can look for secrets. Bytes are read as Latin-1. */
+/**
+ * Every value in the tables of a backup, as text, so that tests can look for secrets. Bytes are
+ * read as Latin-1.
+ */
 export async function storedTexts(store: Store): Promise<Map<string, string[]>> {
   const texts = new Map<string, string[]>()
   for await (const { table, rows } of store.snapshot(dumpedTables(loadMigrations()))) {

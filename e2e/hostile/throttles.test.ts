@@ -158,7 +158,7 @@ onEachStore('an attacker who guesses a password from many networks', (engine) =>
 
 onEachStore('an attacker who sends more passwords than the server can check', (engine) => {
   test('does not block sign-ins from other networks, even with many networks of one IPv6 /48', async () => {
-    // A hash takes longer than a request, so that places to wait are always scarce.
+    // A hash takes longer than a request, so that the queue of passwords to check is always full.
     const cost = { N: 2 ** 13, r: 8, p: 1 }
     const platform = await startSignInPlatform(engine, ['--trusted-proxies', '127.0.0.0/8'], {
       passwordCost: cost,

@@ -33,7 +33,7 @@ const groupCount = copyCount + 2
 
 /**
  * A caller, and an organization, can leave one list unread. All organizations together can leave
- * two, and then not even a page of 200 copies in addition.
+ * two; then there is no room for a page of 200 copies.
  */
 const unsentLimits = { perCaller: 15e6, perOrganization: 15e6, total: 21e6 }
 
