@@ -4461,8 +4461,9 @@ export const ChartImageRequirementSchema: GenEnum<ChartImageRequirement, ChartIm
  */
 export const Registry: GenService<{
   /**
-   * Creates a repo in a group. If the group already has a repo with this name, the call updates the fields that are
-   * set, which requires the capability `repo.update`. With `prevent_existing`, the call fails instead.
+   * Creates a repo in a group. If the group already has a repo with this name, the call updates the
+   * fields that are set, which requires the capabilities `repo.list` and `repo.update`. With
+   * `prevent_existing`, the call fails instead.
    *
    * @generated from rpc platform.registry.Registry.CreateRepo
    */

@@ -35,8 +35,8 @@ export type RoleBinding = Message<"platform.iam.v2beta1.RoleBinding"> & {
   uid: string;
 
   /**
-   * The identity that has the role, or the external group whose members have it. Only its uid is set if the caller may
-   * not list identities in the group.
+   * The identity that has the role, or the external group whose members have it. If it is not the
+   * caller, and the caller may not list identities in the group, only its uid is set.
    *
    * @generated from field: platform.iam.v2beta1.RoleBindingIdentity identity = 2;
    */
@@ -115,8 +115,8 @@ export type RoleBindingJson = {
   uid?: string;
 
   /**
-   * The identity that has the role, or the external group whose members have it. Only its uid is set if the caller may
-   * not list identities in the group.
+   * The identity that has the role, or the external group whose members have it. If it is not the
+   * caller, and the caller may not list identities in the group, only its uid is set.
    *
    * @generated from field: platform.iam.v2beta1.RoleBindingIdentity identity = 2;
    */
@@ -861,8 +861,9 @@ export type UpdateRoleBindingRequest = Message<"platform.iam.v2beta1.UpdateRoleB
   roleBinding?: RoleBinding | undefined;
 
   /**
-   * Fields to change, separated by commas, such as `role_uid`; `*` means all fields. Without a mask, the call changes
-   * the fields that are present in the request.
+   * Fields to change, separated by commas, such as `role_uid`; `*` means all fields, but
+   * `expire_time` and `reason` only if they are present in the request. Without a mask, the call
+   * changes the fields that are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -891,8 +892,9 @@ export type UpdateRoleBindingRequestJson = {
   roleBinding?: RoleBindingJson;
 
   /**
-   * Fields to change, separated by commas, such as `role_uid`; `*` means all fields. Without a mask, the call changes
-   * the fields that are present in the request.
+   * Fields to change, separated by commas, such as `role_uid`; `*` means all fields, but
+   * `expire_time` and `reason` only if they are present in the request. Without a mask, the call
+   * changes the fields that are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -936,7 +938,8 @@ export type BatchCreateRoleBindingsRequest = Message<"platform.iam.v2beta1.Batch
   requests: CreateRoleBindingRequest[];
 
   /**
-   * Uid of the role for those requests that have no `role_uid`.
+   * Uid of the role. The `role_uid` of each role binding must then be empty or the same. If this
+   * field is empty, each role binding must have its own `role_uid`.
    *
    * @generated from field: string role_uid = 3;
    */
@@ -973,7 +976,8 @@ export type BatchCreateRoleBindingsRequestJson = {
   requests?: CreateRoleBindingRequestJson[];
 
   /**
-   * Uid of the role for those requests that have no `role_uid`.
+   * Uid of the role. The `role_uid` of each role binding must then be empty or the same. If this
+   * field is empty, each role binding must have its own `role_uid`.
    *
    * @generated from field: string role_uid = 3;
    */

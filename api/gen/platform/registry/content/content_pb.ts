@@ -1290,8 +1290,8 @@ export type SaveUploadRequest = Message<"platform.registry.content.SaveUploadReq
   wanted: bigint;
 
   /**
-   * Whether the bytes of the upload may have become those of the blob with the digest of
-   * `BeginUpload` or `OpenUpload`.
+   * Whether the bytes of the upload may already be stored as the blob whose digest the request of
+   * `BeginUpload` or `OpenUpload` names.
    *
    * @generated from field: bool may_be_published = 5;
    */
@@ -1333,8 +1333,8 @@ export type SaveUploadRequestJson = {
   wanted?: string;
 
   /**
-   * Whether the bytes of the upload may have become those of the blob with the digest of
-   * `BeginUpload` or `OpenUpload`.
+   * Whether the bytes of the upload may already be stored as the blob whose digest the request of
+   * `BeginUpload` or `OpenUpload` names.
    *
    * @generated from field: bool may_be_published = 5;
    */

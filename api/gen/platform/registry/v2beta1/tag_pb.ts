@@ -698,8 +698,8 @@ export const TagsService: GenService<{
     output: typeof TagSchema;
   },
   /**
-   * Creates a tag in a repo. If the repo already has a tag with this name, moves that tag to the image with this
-   * `digest`, which also needs `tag.update`.
+   * Creates a tag in a repo. If the repo already has a tag with this name, moves that tag to the
+   * image with this `digest` and replaces its other fields, which also needs `tag.update`.
    *
    * @generated from rpc platform.registry.v2beta1.TagsService.CreateTag
    */

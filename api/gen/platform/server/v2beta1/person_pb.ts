@@ -105,7 +105,7 @@ export type Person = Message<"platform.server.v2beta1.Person"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * Time at which the person was last seen. Absent if they were never seen.
+   * Time at which the person was last seen, to the minute. Initially the same as `create_time`.
    *
    * @generated from field: google.protobuf.Timestamp last_seen_time = 12;
    */
@@ -205,7 +205,7 @@ export type PersonJson = {
   createTime?: TimestampJson;
 
   /**
-   * Time at which the person was last seen. Absent if they were never seen.
+   * Time at which the person was last seen, to the minute. Initially the same as `create_time`.
    *
    * @generated from field: google.protobuf.Timestamp last_seen_time = 12;
    */

@@ -2248,7 +2248,8 @@ export const Advisories: GenService<{
     output: typeof AdvisoryEventListSchema;
   },
   /**
-   * Replaces an event. Changing its review requires the capability `advisories.approve`.
+   * Replaces an event. A status other than `PENDING` (the default), and any change of an approved
+   * or rejected event, require the capability `advisories.approve`.
    *
    * @generated from rpc platform.vulnerabilities.v1.Advisories.UpdateAdvisoryEvent
    */
