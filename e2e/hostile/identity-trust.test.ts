@@ -3,11 +3,15 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { JsonObject } from '@bufbuild/protobuf'
-import { fromJson } from '@bufbuild/protobuf'
+import { create, fromJson } from '@bufbuild/protobuf'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentitiesService, IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { RoleSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { newChildUid } from '@stemma/server/aip/uid.ts'
 import { identities } from '@stemma/server/resources/iam/identities/table.ts'
+import { roleBindings } from '@stemma/server/resources/iam/role-bindings/table.ts'
+import { roles } from '@stemma/server/resources/iam/roles/table.ts'
 import { createMany } from '@stemma/server/testing/create-many.ts'
 import type { TestIdentity } from '@stemma/server/testing/identities.ts'
 import type { ExampleContext } from '../contract/examples.ts'
@@ -36,6 +40,14 @@ async function makeTeam(stage: ExampleContext): Promise<Team> {
 
 const makeIdentity = (stage: ExampleContext, parent: string, claimMatch: JsonObject) =>
   make(stage, createIdentity, { parent, identity: { name: 'robot', claimMatch } })
+
+/** An identity of another organization. */
+async function makePartner(stage: ExampleContext, claimMatch: JsonObject) {
+  const { organization, token } = await stage.platform.addOrganization('partner')
+  const identity = { name: 'partner', claimMatch }
+  const { uid } = await stage.succeed(createIdentity, { parent: organization, identity }, token)
+  return { organization, identity: uid as string }
+}
 
 const writeIdentities = async ({ platform }: ExampleContext, parent: string, claimMatches: JsonObject[]) =>
   platform.store.write(() =>
@@ -121,16 +133,10 @@ examples('an administrator of identities in a team', {
   },
 
   async 'can change an identity of the team that only identities of other organizations trust'(stage) {
-    for (const way of ['its uid', 'a pattern for its team']) {
+    for (const claimMatchOf of Object.values(trusting)) {
       const { team, robot, admin } = await makeTeam(stage)
-      const stranger = await stage.platform.addOrganization('stranger')
-      const claimMatch = trusting[way]?.(robot, team) ?? {}
-      const { uid } = await stage.succeed(
-        createIdentity,
-        { parent: stranger.organization, identity: { name: 'stranger', claimMatch } },
-        stranger.token,
-      )
-      await stage.platform.bind(uid as string, 'viewer', stranger.organization)
+      const stranger = await makePartner(stage, claimMatchOf(robot, team))
+      await stage.platform.bind(stranger.identity, 'viewer', stranger.organization)
       await stage.succeed(updateIdentity, change(robot), admin.token)
     }
   },
@@ -139,20 +145,77 @@ examples('an administrator of identities in a team', {
     stage,
   ) {
     const { platform, owner } = stage
-    for (const way of ['its uid', 'a pattern for its team']) {
+    for (const [way, claimMatchOf] of Object.entries(trusting)) {
       const { team, robot, admin } = await makeTeam(stage)
-      const partner = await platform.addOrganization('partner')
-      const claimMatch = trusting[way]?.(robot, team) ?? {}
-      const { uid } = await stage.succeed(
-        createIdentity,
-        { parent: partner.organization, identity: { name: 'partner', claimMatch } },
-        partner.token,
-      )
-      await platform.bind(uid as string, 'viewer', owner.organization)
+      const partner = await makePartner(stage, claimMatchOf(robot, team))
+      await platform.bind(partner.identity, 'viewer', owner.organization)
       const error = await stage.fail(updateIdentity, change(robot), admin.token)
-      assert.equal(error.code, 7)
+      assert.equal(error.code, 7, way)
       assert.ok(!JSON.stringify(error).includes(partner.organization))
+      await platform.unbind(partner.identity)
+      await stage.succeed(updateIdentity, change(robot), admin.token)
     }
+  },
+
+  async 'cannot create an identity that is trusted by an identity of another organization with a role in this one'(
+    stage,
+  ) {
+    const { platform, owner } = stage
+    const { team, admin } = await makeTeam(stage)
+    const creation = {
+      parent: team,
+      identity: { name: 'new', claimMatch: { issuer: ciIssuer, subject: 'new' } },
+    }
+    const subjectPatterns = [
+      `${team}/.+`,
+      `(${team}/.+|${'0'.repeat(40)}/.+)`,
+      `${owner.organization}/.+|${'0'.repeat(40)}|${'1'.repeat(40)}`,
+      '.+',
+    ]
+    for (const subjectPattern of subjectPatterns) {
+      const partner = await makePartner(stage, { issuer, subjectPattern })
+      await stage.succeed(createIdentity, creation, admin.token)
+      await platform.bind(partner.identity, 'editor', owner.organization)
+      const error = await stage.fail(createIdentity, creation, admin.token)
+      assert.equal(error.code, 7, subjectPattern)
+      assert.ok(!JSON.stringify(error).includes(partner.organization))
+      await stage.succeed(createIdentity, creation)
+      await platform.unbind(partner.identity)
+    }
+  },
+
+  async 'cannot create an identity that is trusted, through an identity of the team, by an identity of another organization with a role in this one'(
+    stage,
+  ) {
+    const { platform, owner } = stage
+    const { team, admin } = await makeTeam(stage)
+    const creation = {
+      parent: team,
+      identity: { name: 'new', claimMatch: { issuer: ciIssuer, subject: 'new' } },
+    }
+    const first = await makeIdentity(stage, team, { issuer, subjectPattern: `${team}/.+` })
+    const partner = await makePartner(stage, { issuer, subjectPattern: `${'0'.repeat(40)}|${first}` })
+    await stage.succeed(createIdentity, creation, admin.token)
+    await platform.bind(partner.identity, 'editor', owner.organization)
+    assert.equal((await stage.fail(createIdentity, creation, admin.token)).code, 7)
+  },
+
+  async 'can create and change identities while identities of other organizations have roles that trust none of them'(
+    stage,
+  ) {
+    const { platform, owner } = stage
+    const { team, robot, admin } = await makeTeam(stage)
+    for (const claimMatch of [
+      { issuer: ciIssuer, subject: 'partner' },
+      { issuer, subjectPattern: `${'0'.repeat(40)}/.+` },
+      { issuer, subjectPattern: '.+', claimPatterns: { email: '.+@example\\.com' } },
+    ]) {
+      const partner = await makePartner(stage, claimMatch)
+      await platform.bind(partner.identity, 'owner', owner.organization)
+    }
+    await stage.succeed(updateIdentity, change(robot), admin.token)
+    const identity = { name: 'new', claimMatch: { issuer: ciIssuer, subject: 'new' } }
+    await stage.succeed(createIdentity, { parent: team, identity }, admin.token)
   },
 
   async 'cannot take over an identity that belongs to this organization and has a role in another one'(
@@ -238,5 +301,43 @@ examples('an administrator of identities in a team', {
     await writeIdentities(stage, owner.organization, patterns)
     assert.equal((await stage.fail(createIdentity, { parent: team, identity }, admin.token)).code, 7)
     await stage.succeed(createIdentity, { parent: team, identity })
+  },
+
+  async 'cannot change or create an identity if workloads of other organizations have more than 1000 roles in this one, but an owner can'(
+    stage,
+  ) {
+    const { platform, owner } = stage
+    const { team, robot, admin } = await makeTeam(stage)
+    const { identity: partner } = await makePartner(stage, { issuer: ciIssuer, subject: 'partner' })
+    await platform.store.write(() =>
+      createMany(
+        roles,
+        Array.from({ length: 1001 }, (_, at) => [
+          create(RoleSchema, { name: `role ${at}` }),
+          { uid: `${owner.organization}/${at.toString(16).padStart(16, '0')}`, now: Date.now() },
+        ]),
+      ),
+    )
+    const bindRoles = (from: number, to: number) =>
+      platform.store.write(() =>
+        createMany(
+          roleBindings,
+          Array.from({ length: to - from }, (_, at) => {
+            const uid = `${owner.organization}/${(from + at).toString(16).padStart(16, '0')}`
+            return [
+              create(RoleBindingSchema),
+              { uid, now: Date.now(), columns: { identity: partner, role: uid } },
+            ]
+          }),
+        ),
+      )
+    const identity = { name: 'new', claimMatch: { issuer: ciIssuer, subject: 'new' } }
+    await bindRoles(0, 1000)
+    await stage.succeed(createIdentity, { parent: team, identity }, admin.token)
+    await bindRoles(1000, 1001)
+    assert.equal((await stage.fail(createIdentity, { parent: team, identity }, admin.token)).code, 7)
+    assert.equal((await stage.fail(updateIdentity, change(robot), admin.token)).code, 7)
+    await stage.succeed(createIdentity, { parent: team, identity })
+    await stage.succeed(updateIdentity, change(robot))
   },
 })

@@ -9,6 +9,7 @@ import { among, raw, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { messageOf } from '../kind.ts'
 import { requireAllGrantsOf, requireOwner } from './delegation.ts'
+import { candidatesAmong, readForeignWorkloads } from './foreign-workloads.ts'
 import { anyIssuer, identities } from './identities/table.ts'
 import type { TrustDecisions } from './trust-decisions.ts'
 
@@ -28,20 +29,20 @@ const maxCandidates = 100
 /** Requires that a caller who changes how the identity is recognised may act as it and as those that trust it. */
 export function* requireMayTakeOver(deps: TakeoverDependencies, grants: Grants, uid: string): Work<void> {
   const root = rootOf(uid)
-  const trusting = yield* findTrusting(deps, uid, candidatesFor(deps, root))
+  const trusting = yield* findTrusting(deps, grants.time, uid, candidatesFor(deps, root))
   if (!trusting) return yield* requireOwner(grants, root)
   yield* requireAllGrantsOf(grants, [uid, ...trusting], root)
 }
 
 /**
  * Requires that the caller may act as the identities whose patterns match a new identity. Patterns in other
- * organizations are not matched with the new identity itself: such an organization has chosen to trust everybody who
- * may create identities here.
+ * organizations are matched with the new identity itself only if their identities have roles here. Strangers could
+ * create many others, and then only owners could create identities.
  */
 export function* requireMayCreate(deps: TakeoverDependencies, grants: Grants, uid: string): Work<void> {
   const root = rootOf(uid)
   const [inOrganization, ...others] = candidatesFor(deps, root)
-  const trusting = yield* findTrusting(deps, uid, [inOrganization], others)
+  const trusting = yield* findTrusting(deps, grants.time, uid, [inOrganization], others)
   if (!trusting) return yield* requireOwner(grants, root)
   yield* requireAllGrantsOf(grants, trusting, root)
 }
@@ -49,26 +50,31 @@ export function* requireMayCreate(deps: TakeoverDependencies, grants: Grants, ui
 /**
  * Finds the identities that can be assumed with tokens of an identity, directly or through other identities. Undefined
  * if there are too many. The conditions select candidates: identities whose patterns may match. Candidates of
- * `conditionsAtStart` are matched with `uid` and with every identity that is found. Candidates of `conditionsLater` are
- * matched only with identities that are found.
+ * `conditionsAtStart`, and identities of other organizations that have roles in the organization of `uid`, are matched
+ * with `uid` and with every identity that is found. Candidates of `conditionsLater` are matched only with identities
+ * that are found.
  */
 function* findTrusting(
   deps: TakeoverDependencies,
+  time: number,
   uid: string,
   conditionsAtStart: readonly Sql[],
   conditionsLater: readonly Sql[] = [],
 ): Work<string[] | undefined> {
   const found = new Set([uid])
-  const candidates: Identity[] = []
+  const candidates = new Map<string, Identity>()
   const roots = new Set([rootOf(uid)])
-  let conditions = conditionsAtStart
+  const foreignWorkloads = yield* readForeignWorkloads(rootOf(uid), time)
+  if (!foreignWorkloads) return undefined
+  let conditions = [...conditionsAtStart, ...candidatesAmong(foreignWorkloads, deps.authUrl)]
   for (let reached = [uid]; reached.length > 0; ) {
-    for (const condition of conditions) candidates.push(...(yield* select(condition, maxCandidates)))
+    for (const condition of conditions)
+      for (const identity of yield* select(condition, maxCandidates)) candidates.set(identity.uid, identity)
     const hashes = reached.map((subject) => userUid(deps.authUrl, subject))
     // The index is partial: both engines use it only if the statement repeats the condition of the index.
     const naming = yield* select(sql`known_by in ${among(hashes)} and known_by <> ''`, maxNaming)
-    if (naming.length > maxNaming || candidates.length > maxCandidates) return undefined
-    const notYetFound = [...naming, ...candidates].filter((identity) => !found.has(identity.uid))
+    if (naming.length > maxNaming || candidates.size > maxCandidates) return undefined
+    const notYetFound = [...naming, ...candidates.values()].filter((identity) => !found.has(identity.uid))
     reached = [...new Set(deps.decisions.trusting(notYetFound, reached).map((identity) => identity.uid))]
     const isFirstRound = found.size === 1
     for (const identity of reached) found.add(identity)
