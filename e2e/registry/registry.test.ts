@@ -1,5 +1,6 @@
 // Repos in groups, and tags in repos.
 import assert from 'node:assert/strict'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { Registry } from '@stemma/api/gen/platform/registry/registry_pb.ts'
@@ -26,6 +27,12 @@ async function makeRepo({ succeed, owner }: ExampleContext, name = 'static', par
 
 const makeTag = (stage: ExampleContext, parent: string, name: string, image = 'a') =>
   stage.succeed(createTag, { parent, tag: { name, digest: digest(image) } })
+
+/** Times have whole milliseconds. A resource that is created after this call has a later time than those before it. */
+async function nextMillisecond(): Promise<void> {
+  const start = Date.now()
+  while (Date.now() <= start) await nextTurn()
+}
 
 const assertTally = async ({ platform }: ExampleContext) =>
   assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
@@ -107,6 +114,7 @@ examples('repos', {
     const { succeed, owner } = stage
     const team = await succeed(createGroup, { parent: owner.organization, group: { name: 'team' } })
     for (const name of ['b', 'c', 'a']) await makeRepo(stage, name)
+    await nextMillisecond()
     await makeRepo(stage, 'd', team.uid as string)
     const page = await succeed(listRepos, { orderBy: 'name desc', pageSize: 2 })
     assert.deepEqual(names(page, 'repos'), ['d', 'c'])
@@ -299,7 +307,9 @@ examples('tags', {
     const { succeed, owner } = stage
     const [one, two] = [await makeRepo(stage, 'one'), await makeRepo(stage, 'two')]
     await makeTag(stage, one, 'a', 'a')
+    await nextMillisecond()
     const middle = await makeTag(stage, one, 'b', 'b')
+    await nextMillisecond()
     await makeTag(stage, two, 'a', 'b')
     const namesOf = async (filter: JsonObject) =>
       names(await succeed(listTags, { orderBy: 'create_time', ...filter }), 'tags')
