@@ -249,12 +249,15 @@ onEachStore('idempotency keys', (engine) => {
       const key = keyHeader(randomUUID())
       const release = await lockStore(platform)
       const running = door.send(createGroup, request, owner.token, key)
-      await seenByServer(door)
-      const [rest] = doors as [Door]
-      const refused = await rest.send(createGroup, request, owner.token, key)
-      assert.deepEqual([refused.http, codeOf(refused)], [409, 10])
-      assert.equal(refused.header('retry-after'), '1')
-      await release()
+      try {
+        await seenByServer(door)
+        const [rest] = doors as [Door]
+        const refused = await rest.send(createGroup, request, owner.token, key)
+        assert.deepEqual([refused.http, codeOf(refused)], [409, 10])
+        assert.equal(refused.header('retry-after'), '1')
+      } finally {
+        await release()
+      }
       assert.equal(codeOf(await running), 0)
       assert.equal(isReplayed(await other.send(createGroup, request, owner.token, key)), true)
       assert.equal(await countGroups(request.group.name), 1)
@@ -274,10 +277,13 @@ onEachStore('idempotency keys', (engine) => {
       const request = newGroup()
       const key = keyHeader(randomUUID())
       const release = await lockStore(platform)
-      const [rest] = doors as [Door]
-      const late = await rest.send(createGroup, request, owner.token, { ...key, 'grpc-timeout': '300m' })
-      assert.equal(codeOf(late), 4)
-      await release()
+      try {
+        const [rest] = doors as [Door]
+        const late = await rest.send(createGroup, request, owner.token, { ...key, 'grpc-timeout': '300m' })
+        assert.equal(codeOf(late), 4)
+      } finally {
+        await release()
+      }
       for (;;) {
         const repeated = await door.send(createGroup, request, owner.token, key)
         // On PostgreSQL, the first attempt may still wait for its cancellation.

@@ -518,12 +518,13 @@ onEachStore('a garbage collection', (engine) => {
 
   test('does not cause wrong sizes if a repair of sizes runs at the same time', {
     skip: engine === 'sqlite',
-  }, async () => {
+  }, async (t) => {
     for (const content of ['kept', 'removed']) await client.pushBlob('acme/web', content)
     const [row] = await platform.store.query(sql`select uid from repos`)
     const repo = row?.[0] as string
     await platform.store.write(() => all(sql`update repo_sizes set size = size + 7 where repo = ${repo}`))
     const other = new pg.Client(platform.config.databaseUrl)
+    t.after(() => other.end())
     await other.connect()
     // Like a collection that has removed a blob and is about to commit.
     await other.query(`begin; delete from repo_blobs where digest = '${digestOf('removed')}'`)
@@ -533,15 +534,15 @@ onEachStore('a garbage collection', (engine) => {
       where datname = current_database() and wait_event_type = 'Lock'`
     while ((await platform.store.query(isWaiting)).length === 0) await pause(5)
     await other.query('commit')
-    await other.end()
     await repair
     assert.deepEqual(await checkRepoSizes(platform.store, undefined), [])
   })
 
-  test('skips a blob while another collection reviews it', { skip: engine === 'sqlite' }, async () => {
+  test('skips a blob while another collection reviews it', { skip: engine === 'sqlite' }, async (t) => {
     await client.pushBlob('acme/web', 'both')
     await age()
     const other = new pg.Client(platform.config.databaseUrl)
+    t.after(() => other.end())
     await other.connect()
     const blob = `where digest = '${digestOf('both')}'`
     await other.query(`begin; select 1 from blobs ${blob} for update`)
@@ -549,14 +550,14 @@ onEachStore('a garbage collection', (engine) => {
     assert.deepEqual(await review(), { reviewed: 0, removed: 0 })
     // The other collection sees the link of the repo, so it marks the blob as used.
     await other.query(`update blobs set unused_since = null ${blob}; commit`)
-    await other.end()
     assert.deepEqual(await collect(), { ...nothing, links: 1, blobs: 1, bytes: 'both'.length })
   })
 
-  test('and a push of a manifest exclude each other', { skip: engine === 'sqlite' }, async () => {
+  test('and a push of a manifest exclude each other', { skip: engine === 'sqlite' }, async (t) => {
     for (const content of ['{}', 'raced']) await client.pushBlob('acme/web', content)
     await ageRows(platform.store)
     const other = new pg.Client(platform.config.databaseUrl)
+    t.after(() => other.end())
     await other.connect()
     const link = `repo_blobs where digest = '${digestOf('raced')}'`
     // A manifest that is being stored has locked the link.
@@ -578,6 +579,5 @@ onEachStore('a garbage collection', (engine) => {
     while ((await other.query(waits)).rowCount === 0) await pause(5)
     await other.query(`delete from ${link}; commit`)
     assert.equal(await put, '404 MANIFEST_BLOB_UNKNOWN')
-    await other.end()
   })
 })

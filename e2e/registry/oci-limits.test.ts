@@ -208,9 +208,10 @@ onEachStore('limits of the registry', (engine) => {
   })
 
   const skipsLocks = engine === 'sqlite' && 'no other connection can lock a table of SQLite'
-  test('large manifests take memory until the store has answered', { skip: skipsLocks }, async () => {
+  test('large manifests take memory until the store has answered', { skip: skipsLocks }, async (t) => {
     for (const content of ['{}', 'layer']) await client.pushBlob('acme/web', content)
     const other = new pg.Client(platform.config.databaseUrl)
+    t.after(() => other.end())
     await other.connect()
     await other.query('begin; lock table manifests in access exclusive mode')
     const pushes = ['one', 'two'].map((reference) =>
@@ -224,7 +225,6 @@ onEachStore('limits of the registry', (engine) => {
     assert.equal((await refused.response()).status, 429)
     refused.close()
     await other.query('commit')
-    await other.end()
     await Promise.all(pushes)
   })
 
