@@ -74,7 +74,9 @@ onEachStore('the delivery of an event', (engine) => {
   let token: string
   /** How far the clock of the server is ahead. */
   let shift = 0
-  const now = () => Date.now() + shift
+  /** The time at which the clock of the server stands still, if it does. */
+  let stoppedAt: number | undefined
+  const now = () => stoppedAt ?? Date.now() + shift
   const sinks: Sink[] = []
   /** The lines of the log of the server. */
   const written: string[] = []
@@ -92,6 +94,8 @@ onEachStore('the delivery of an event', (engine) => {
     door = restDoor(platform.url)
   })
   beforeEach(async () => {
+    shift = 0
+    stoppedAt = undefined
     owner = await platform.addOrganization('acme')
     token = owner.token
   })
@@ -154,6 +158,12 @@ onEachStore('the delivery of an event', (engine) => {
   /** Sets the clock, and gets a token that is valid then. */
   async function moveTo(time: number): Promise<void> {
     shift = time - Date.now()
+    token = await platform.tokenOf(owner.identity)
+  }
+
+  /** Like `moveTo`, but the clock then stands still, so that waits have an exact length. */
+  async function stopAt(time: number): Promise<void> {
+    stoppedAt = time
     token = await platform.tokenOf(owner.identity)
   }
 
@@ -308,7 +318,6 @@ onEachStore('the delivery of an event', (engine) => {
     assert.throws(() => verify(old, afterwards.body, afterwards.headers as Record<string, string>, now()))
     const read = await call(getSubscription, { uid })
     assert.equal(read.secret, undefined, 'the secret cannot be read')
-    await moveTo(Date.now())
   })
 
   test('follows a handshake, whose result is recorded', async () => {
@@ -326,8 +335,9 @@ onEachStore('the delivery of an event', (engine) => {
   test('happens as often as the sink allows, and not more', async () => {
     const sink = await addSink()
     sink.allowedRate = '2'
-    const { uid } = await subscribe(sink.url, { eventTypes: ['dev.stemma.api.iam.group.'] })
     const start = now()
+    await stopAt(start)
+    const { uid } = await subscribe(sink.url, { eventTypes: ['dev.stemma.api.iam.group.'] })
     for (const name of ['a', 'b', 'c', 'd']) await addGroup(owner.organization, name)
     for (const [seconds, count] of [
       [0, 1],
@@ -336,7 +346,7 @@ onEachStore('the delivery of an event', (engine) => {
       [62, 3],
       [93, 4],
     ] as const) {
-      await moveTo(start + seconds * 1000)
+      await stopAt(start + seconds * 1000)
       await platform.app.deliverEvents()
       assert.equal(sink.events.length, count, `after ${seconds} seconds`)
     }
@@ -344,7 +354,7 @@ onEachStore('the delivery of an event', (engine) => {
     await addGroup(owner.organization, 'e')
     await platform.app.deliverEvents()
     assert.equal(sink.events.length, 4)
-    await moveTo(start + 124_000)
+    await stopAt(start + 124_000)
     await platform.app.deliverEvents()
     assert.equal(sink.events.length, 5)
     await call(deleteSubscription, { uid })
@@ -354,8 +364,9 @@ onEachStore('the delivery of an event', (engine) => {
     const sink = await addSink()
     sink.allowedRate = '1'
     await platform.app.deliverEvents() // seals the creation of the organization
-    const { uid } = await subscribe(sink.url)
     const start = now()
+    await stopAt(start)
+    const { uid } = await subscribe(sink.url)
     const delivery = await sendTest(uid)
     await platform.app.deliverEvents()
     assert.equal(sink.events.length, 1)
@@ -370,11 +381,10 @@ onEachStore('the delivery of an event', (engine) => {
       assert.equal(sink.events.length, 1)
     }
     for (const count of [2, 3]) {
-      await moveTo(start + (count - 1) * 62_000)
+      await stopAt(start + (count - 1) * 62_000)
       await platform.app.deliverEvents()
       assert.equal(sink.events.length, count)
     }
-    await moveTo(Date.now())
   })
 
   test('waits as long as Retry-After says, even if somebody asks for it', async () => {
@@ -395,7 +405,6 @@ onEachStore('the delivery of an event', (engine) => {
     await moveTo(Date.parse(nextAttemptTime))
     await platform.app.deliverEvents()
     assert.equal(sink.events.length, 3)
-    await moveTo(Date.now())
   })
 
   test('is listed in pages, in both orders, with the exact total', async () => {
@@ -456,7 +465,6 @@ onEachStore('the delivery of an event', (engine) => {
     const delivered = await read(delivery)
     assert.equal(delivered.state, 'DELIVERY_STATE_DELIVERED')
     assert.equal(delivered.attempts.length, times.length + 1)
-    await moveTo(Date.now())
   })
 
   test('is counted as failed if the event is no longer stored', async () => {
@@ -479,7 +487,6 @@ onEachStore('the delivery of an event', (engine) => {
     const [{ state }] = deliveries as unknown as [Delivery]
     assert.deepEqual([state, await failedCount()], ['DELIVERY_STATE_FAILED', before + 1])
     assert.equal(sink.events.length, 1)
-    await moveTo(Date.now())
   })
 
   test('is sent again if that was requested while an attempt was under way', async () => {
@@ -498,19 +505,18 @@ onEachStore('the delivery of an event', (engine) => {
     const { state, attempts } = await read(delivery)
     assert.deepEqual([state, attempts.length], ['DELIVERY_STATE_DELIVERED', 2])
     assert.equal(sink.events.length, 2)
-    await moveTo(Date.now())
   })
 
   test('waits as long as Retry-After says, but at most a day', async () => {
+    await stopAt(now())
     for (const [retryAfter, leastMs, mostMs] of [
       ['3600', hourMs, 1.2 * hourMs],
       ['999999999999', 24 * hourMs, 24.1 * hourMs],
       ['-7', 0, 10_000],
     ] as const) {
       const sink = await addSink(answerWith(429, { 'retry-after': retryAfter }))
-      const started = now()
       const { nextAttemptTime = '' } = await deliverTo(sink.url)
-      const waitMs = Date.parse(nextAttemptTime) - started
+      const waitMs = Date.parse(nextAttemptTime) - now()
       assert.ok(waitMs >= leastMs && waitMs <= mostMs, `${retryAfter}: ${waitMs}`)
     }
   })
@@ -518,15 +524,15 @@ onEachStore('the delivery of an event', (engine) => {
   test('waits as long as Retry-After says, also after several failures in a row', async () => {
     const sink = await addSink(answerWith(429, { 'retry-after': '12' }))
     await platform.app.deliverEvents() // seals the creation of the organization
+    const start = now()
+    await stopAt(start)
     await subscribe(sink.url, { eventTypes: ['dev.stemma.api.iam.group.'] })
     for (const name of ['a', 'b', 'c', 'd']) await addGroup(owner.organization, name)
-    const start = now()
     for (const count of [1, 2, 3, 4, 5]) {
       await platform.app.deliverEvents()
       assert.equal(sink.events.length, count)
-      await moveTo(start + count * 13_000)
+      await stopAt(start + count * 13_000)
     }
-    await moveTo(Date.now())
   })
 
   test('is not delayed by an event that the sink has refused', async () => {
@@ -582,7 +588,6 @@ onEachStore('the delivery of an event', (engine) => {
       await platform.app.deliverEvents()
       assert.equal(sink.events.length, 11 + at, `after another ${seconds} seconds`)
     }
-    await moveTo(Date.now())
   })
 
   test('is paused for only a few seconds if several requests that a sink gets at the same time fail', async () => {
@@ -597,6 +602,7 @@ onEachStore('the delivery of an event', (engine) => {
       if (held.push(response) === 4) for (const each of held) each.writeHead(503).end()
     }
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) await addGroup(owner.organization, name)
+    await stopAt(now())
     await platform.app.deliverEvents()
     assert.equal(sink.events.length, 5)
     sink.answer = answerWith(204)
@@ -606,10 +612,9 @@ onEachStore('the delivery of an event', (engine) => {
     const pending = (deliveries as unknown as Delivery[]).filter(({ nextAttemptTime }) => nextAttemptTime)
     assert.equal(pending.length, 4)
     for (const { nextAttemptTime = '' } of pending) assert.ok(Date.parse(nextAttemptTime) > now())
-    await moveTo(now() + 6000)
+    await stopAt(now() + 6000)
     await platform.app.deliverEvents()
     assert.equal(sink.events.length, 11)
-    await moveTo(Date.now())
   })
 
   test('with the answer 410 disables the subscription until it is activated again', async () => {
@@ -632,7 +637,6 @@ onEachStore('the delivery of an event', (engine) => {
     await moveTo(now() + 10_000)
     await platform.app.deliverEvents()
     assert.equal((await read(delivery)).state, 'DELIVERY_STATE_DELIVERED')
-    await moveTo(Date.now())
   })
 
   test('with the answer 410 does not disable a subscription that was paused meanwhile', async () => {
@@ -664,7 +668,6 @@ onEachStore('the delivery of an event', (engine) => {
     await addGroup(owner.organization, 'unrelated')
     await platform.app.deliverEvents()
     assert.equal((await call(getSubscription, { uid })).state, 'SUBSCRIPTION_STATE_ACTIVE')
-    await moveTo(Date.now())
   })
 
   test('disables the subscription if nothing succeeds for five days', async () => {
@@ -679,7 +682,6 @@ onEachStore('the delivery of an event', (engine) => {
       [state, stateReason],
       ['SUBSCRIPTION_STATE_DISABLED', 'no delivery has succeeded for five days'],
     )
-    await moveTo(Date.now())
   })
 
   test('goes to a new sink at once, whatever the old one answers after the change', async () => {
@@ -741,7 +743,6 @@ onEachStore('the delivery of an event', (engine) => {
     await call(deleteSubscription, { uid })
     await platform.app.deliverEvents()
     assert.equal(sink.events.length, 1)
-    await moveTo(Date.now())
   })
 
   /** The sink performs the calls before it answers the next request. */
@@ -847,7 +848,6 @@ onEachStore('the delivery of an event', (engine) => {
     await call(replaySubscription, { uid, since: new Date(start + 30_000).toISOString() })
     await platform.app.deliverEvents()
     assert.deepEqual(idsOf(sink).slice(4).sort(), ids.slice(1).sort())
-    await moveTo(Date.now())
   })
 
   test('happens again in a replay, even if an earlier event was sealed later', async () => {
@@ -869,7 +869,6 @@ onEachStore('the delivery of an event', (engine) => {
     await call(replaySubscription, { uid, since: new Date(start + 40_000).toISOString() })
     await platform.app.deliverEvents()
     assert.ok(subjectsOf(sink).slice(sentBefore).includes(later))
-    await moveTo(Date.now())
   })
 
   test('continues after a pause with the events of the last 72 hours', async () => {
@@ -887,7 +886,6 @@ onEachStore('the delivery of an event', (engine) => {
     await setState('SUBSCRIPTION_STATE_ACTIVE')
     await platform.app.deliverEvents()
     assert.deepEqual(subjectsOf(sink), [recent])
-    await moveTo(Date.now())
   })
 
   test('is not delayed by 10,000 dead sinks of another organization, which get few connections', async () => {
@@ -975,12 +973,13 @@ onEachStore('the delivery of an event', (engine) => {
     assert.deepEqual([other.events.length, selfSigned.events.length], [0, 0])
   })
 
-  test('is never sent to addresses of the internal network, or to the server itself', async () => {
+  test('is never sent to addresses of the internal network, or to the server itself', async (t) => {
     let connections = 0
     const internal = createServer((socket) => {
       connections++
       socket.destroy()
     }).listen(0, '127.0.0.1')
+    t.after(() => void internal.close())
     await once(internal, 'listening')
     const { port } = internal.address() as AddressInfo // it listens on TCP
     const hosts = ['private.test', 'metadata.test', 'nowhere.test', '10.0.0.1', '169.254.169.254']
@@ -997,7 +996,6 @@ onEachStore('the delivery of an event', (engine) => {
         sink,
       )
     }
-    internal.close()
     assert.equal(connections, 0)
   })
 })
