@@ -41,7 +41,28 @@ export async function openStage(
   args: string[] = [],
   options: Parameters<typeof startPlatform>[2] = {},
 ): Promise<Stage> {
-  const [platform, browser] = await Promise.all([startOnLocalhost(engine, args, options), openChromium()])
+  const [started, opened] = await Promise.allSettled([
+    startOnLocalhost(engine, args, options),
+    openChromium(),
+  ])
+  const close = async () => {
+    try {
+      if (opened.status === 'fulfilled') await opened.value.close()
+    } finally {
+      if (started.status === 'fulfilled') await started.value.stop()
+    }
+  }
+  try {
+    if (started.status === 'rejected') throw started.reason
+    if (opened.status === 'rejected') throw opened.reason
+    return { ...(await signInOwner(started.value, opened.value)), close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function signInOwner(platform: Platform, browser: Browser): Promise<Omit<Stage, 'close'>> {
   const { organization } = platform.owner
   const owner = await addAccount(platform, ownerEmail)
   await platform.bind(owner, 'owner', organization)
@@ -59,10 +80,6 @@ export async function openStage(
     page: await openPage(owner, { viewport: { width: 1280, height: 800 } }),
     call: (method, path, body) => callRest(method, platform.url + path, token, body),
     at: (path) => platform.url + path,
-    async close() {
-      await browser.close()
-      await platform.stop()
-    },
   }
 }
 
