@@ -209,8 +209,11 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     const viewer = await stage.platform.addUser('reader@example.com')
     await stage.platform.bind(viewer.identity, 'viewer', organization)
     const viewing = await stage.openPage(viewer.identity)
+    const account = viewing.waitForResponse(/\/iam\/v2beta1\/account$/)
     await viewing.goto(stage.at(paths.group(organization)))
     await viewing.getByText('You need the capability audit.entries.list in this group.').waitFor()
+    await (await account).finished()
+    await nextFrame(viewing)
     assert.equal(await viewing.getByText('Next steps in').count(), 0)
     await viewing.context().close()
 
@@ -468,7 +471,7 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     await asking.goto(stage.at(paths.group(organization)))
     await asking.getByRole('heading', { name: 'Access denied' }).waitFor()
     await (await lookup).finished()
-    await asking.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))))
+    await nextFrame(asking)
     assert.equal(await asking.getByRole('button', { name: 'Request access' }).count(), 0)
     await asking.context().close()
     stage.problems.splice(0)
@@ -527,3 +530,7 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     noProblems()
   })
 })
+
+/** Waits until the page has rendered the responses that it has. */
+const nextFrame = (page: Page) =>
+  page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))))
