@@ -87,6 +87,8 @@ export async function openShell(page: string, { databaseUrl, server }: Options =
   blockFiles.on('error', () => {}) // the shell may have ended
   const ended = once(child, 'exit').then(() => false)
   const killGroup = (pid: number) => {
+    // 0 is the group of the test runner itself. It would be read from an empty file.
+    if (pid <= 0) return
     try {
       process.kill(-pid, 'SIGKILL')
     } catch {
