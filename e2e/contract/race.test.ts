@@ -139,7 +139,11 @@ onEachStore('concurrent calls', (engine) => {
           createdCount++
         }
       })
-      while (createdCount < 10) await nextTurn()
+      let isEnded = false
+      void Promise.allSettled(writers).then(() => {
+        isEnded = true
+      })
+      while (createdCount < 10 && !isEnded) await nextTurn()
       const acceptedCount = await revokeRoles(member.identity, team)
       isRevoked = true
       const codes = (await Promise.all(writers)).flat()
