@@ -53,10 +53,10 @@ onEachStore('a person whom an organization provisions', (engine) => {
     acme = await addScimProvider(platform, owner, { issuer: login.issuer })
   })
   after(async () => {
-    for (const door of doors) door.close()
-    await copy.stop(true)
-    await platform.stop()
-    await login.close()
+    for (const door of doors ?? []) door.close()
+    await copy?.stop(true)
+    await platform?.stop()
+    await login?.close()
   })
 
   const addUser = ({ expect }: ScimProvider, externalId: string, values: JsonObject = {}) =>

@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import type { TestContext } from 'node:test'
 import { after, before, describe, test } from 'node:test'
 import { allocatorEnvironment } from '../../server/bin/node-flags.mjs'
 import type { Program } from './stemmad.ts'
@@ -59,8 +60,9 @@ describe('the launcher of stemmad', { ...timeout, skip: onWindows }, () => {
   })
   after(() => remove(folder))
 
-  test('is replaced by the server if its Node is the right one', async () => {
+  test('is replaced by the server if its Node is the right one', async (t) => {
     const server = await serve(folder, ['--drain-delay', '0'], { node: execPath, launcher })
+    t.after(() => server.signal('SIGKILL', true))
     assert.deepEqual(childrenOf(server.pid), [])
     server.signal('SIGTERM')
     assert.equal((await server.exited).code, 0)
@@ -69,8 +71,9 @@ describe('the launcher of stemmad', { ...timeout, skip: onWindows }, () => {
 
   test('starts one child process if its Node is too old, and ends with it', {
     skip: nodes.length === 1 && 'the Node of this machine has execve',
-  }, async () => {
+  }, async (t) => {
     const server = await serve(folder, ['--drain-delay', '0'], machineProgram)
+    t.after(() => server.signal('SIGKILL', true))
     const children = childrenOf(server.pid)
     assert.equal(children.length, 1)
     assert.deepEqual(childrenOf(children[0]?.pid ?? 0), [])
@@ -117,21 +120,21 @@ describe('the launcher of stemmad', { ...timeout, skip: onWindows }, () => {
       assert.deepEqual(await once(child, 'exit'), [null, 'SIGTERM'])
     })
 
-    test(`stops the server when the shell of npm start ends, ${kind}`, async () => {
-      const { child, output } = await serveInShell(node, folder, 'start')
+    test(`stops the server when the shell of npm start ends, ${kind}`, async (t) => {
+      const { child, output } = await serveInShell(t, node, folder, 'start')
       child.kill('SIGTERM')
       // The server has the same standard output, which is closed when it has ended.
       await once(child, 'close')
       assert.match(output(), /"msg":"stopping"/)
     })
 
-    test(`goes on serving when the shell of another script ends, ${kind}`, async () => {
-      const { child, output, group } = await serveInShell(node, folder, 'pretest')
+    test(`goes on serving when the shell of another script ends, ${kind}`, async (t) => {
+      const { child, output, killGroup } = await serveInShell(t, node, folder, 'pretest')
       child.kill('SIGTERM')
       await once(child, 'exit')
       await pause(500)
       assert.equal(await statusOf(`${urlIn(output())}/healthz`), 200)
-      process.kill(-group, 'SIGKILL')
+      killGroup()
       await once(child, 'close')
     })
   }
@@ -202,15 +205,23 @@ const settings = (folder: string) => [
 ]
 const environment = (folder: string) => ({ PATH: process.env.PATH, HOME: folder })
 
-/** Starts a server as npm does for one of its scripts, in a shell that waits for it. */
-async function serveInShell(node: string, folder: string, script: string) {
+/** Starts a server as npm does for one of its scripts, in a shell that waits for it. Both end with the test. */
+async function serveInShell(t: TestContext, node: string, folder: string, script: string) {
   const command = [node, launcher, 'serve', ...settings(folder)]
   const child = spawn('/bin/sh', ['-c', '"$@"; exit', 'sh', ...command], {
     env: { ...environment(folder), npm_lifecycle_event: script },
     stdio: ['ignore', 'pipe', 'inherit'],
     detached: true,
   })
-  return { child, output: await untilServing(child), group: child.pid as number } // it has started
+  const killGroup = () => {
+    try {
+      process.kill(-(child.pid as number), 'SIGKILL') // it has started
+    } catch {
+      // All processes of the group have ended.
+    }
+  }
+  t.after(killGroup)
+  return { child, output: await untilServing(child), killGroup }
 }
 
 /** Resolves when the server has printed its address, to a function that returns the output so far. */

@@ -21,8 +21,11 @@ describe('a server', { timeout: 120_000 }, () => {
   async function packagesLoadedBy(use: (server: RunningServer) => Promise<unknown>) {
     const program = { node: process.execPath, launcher: main, flags: ['--import', printLoaded] }
     const server = await serve(folder, ['--drain-delay', '0'], program)
-    await use(server)
-    server.signal('SIGINT')
+    try {
+      await use(server)
+    } finally {
+      server.signal('SIGINT')
+    }
     const { stderr } = await server.exited
     return JSON.parse(stderr) as string[]
   }

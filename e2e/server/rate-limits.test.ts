@@ -37,8 +37,8 @@ onEachStore('rate limits', (engine) => {
     doors = [restDoor(platform.url), grpcDoor(platform.url)]
   })
   after(async () => {
-    for (const door of doors) door.close()
-    await platform.stop()
+    for (const door of doors ?? []) door.close()
+    await platform?.stop()
   })
 
   const newCaller = () => platform.addIdentity(platform.owner.organization, 'viewer')

@@ -18,6 +18,7 @@ import { sql } from '../../server/store/sql.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import { rawClient } from '../../server/testing/raw-http.ts'
+import type { TemporaryStore } from '../../server/testing/stores.ts'
 import { onEachStore, temporaryStore } from '../../server/testing/stores.ts'
 
 const { createGroup, getGroup, listGroups } = GroupsService.method
@@ -30,12 +31,12 @@ onEachStore('logs', (engine) => {
   let doors: Door[]
   let url: string
   let owner: { organization: string; identity: string; token: string }
-  let cleanUp: () => Promise<void>
+  let place: TemporaryStore
   const written: string[] = []
   const lines = () => written.flatMap((text) => text.trim().split('\n')).map((line) => JSON.parse(line))
 
   before(async () => {
-    const place = await temporaryStore(engine)
+    place = await temporaryStore(engine)
     const flags = ['--port', '0', '--base-url', 'http://stemma.test', '--drain-delay', '0']
     const { config } = readConfig({}, [...place.settings, ...flags])
     const sink = new Writable({
@@ -55,14 +56,13 @@ onEachStore('logs', (engine) => {
     owner = { ...made, token: await mintToken(signer, { identity: made.identity, audience: config.baseUrl }) }
     url = `http://127.0.0.1:${app.port}`
     doors = [restDoor(url), grpcDoor(url)]
-    cleanUp = async () => {
-      for (const door of doors) door.close()
-      await app.stop(true)
-      await store.close()
-      await place.remove()
-    }
   })
-  after(() => cleanUp())
+  after(async () => {
+    for (const door of doors ?? []) door.close()
+    await app?.stop(true)
+    await store?.close()
+    await place?.remove()
+  })
 
   test('each call is one line with caller, method, code and duration', async () => {
     for (const door of doors) {

@@ -182,9 +182,12 @@ test(
     const folder = await temporaryFolder()
     const server = await serve(folder, ['--host', '0.0.0.0', '--base-url='])
     const warning = /HOST is 0\.0\.0\.0 but STEMMA_BASE_URL is not set: tokens are for the audience http:/
-    assert.match(server.greeting, new RegExp(`^Warning: ${warning.source}`, 'm'))
-    server.signal('SIGINT')
-    await server.exited
+    try {
+      assert.match(server.greeting, new RegExp(`^Warning: ${warning.source}`, 'm'))
+    } finally {
+      server.signal('SIGINT')
+      await server.exited
+    }
     const warnLevel = 40
     const warnings = server.log().filter(({ level }) => level === warnLevel)
     assert.equal(warnings.length, 1)

@@ -62,9 +62,9 @@ onEachStore('a server with several workers', (engine) => {
     url = `http://127.0.0.1:${server.port}`
   })
   after(async () => {
-    await server.stop(true)
-    await store.close()
-    await temporary.remove()
+    await server?.stop(true)
+    await store?.close()
+    await temporary?.remove()
   })
 
   /** Sends a request on a new connection, which any worker may accept. */

@@ -30,8 +30,8 @@ onEachStore('the device flow', (engine) => {
     doors = [restDoor(platform.url), grpcDoor(platform.url)]
   })
   after(async () => {
-    for (const door of doors) door.close()
-    await platform.stop()
+    for (const door of doors ?? []) door.close()
+    await platform?.stop()
   })
 
   const start = () => oidc.initiateDeviceAuthorization(party, { scope: 'openid offline_access' })
