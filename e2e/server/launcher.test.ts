@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { after, before, describe, test } from 'node:test'
+import { wantedMajor } from '../../scripts/pinned-node.mjs'
 import { allocatorEnvironment } from '../../server/bin/node-flags.mjs'
 import type { Program } from './stemmad.ts'
 import {
@@ -28,14 +29,16 @@ const { execPath } = process
 const { launcher } = machineProgram
 const onWindows = process.platform === 'win32' ? 'Windows has neither execve nor process groups' : false
 
-const hasExecve = (node: string) =>
-  spawnSync(node, ['-p', 'process.execve !== undefined']).stdout.includes('true')
+const majorOf = (node: string) =>
+  Number(spawnSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).stdout.split('.')[0])
 
 /**
- * The Node of the tests, which has execve, so that the server replaces the launcher; and the Node
- * of the machine, if it has no execve.
+ * The Node of the tests, with which the server replaces the launcher; and the Node of the machine, if it is another
+ * version, with which the launcher starts the Node of the tests as a child process.
  */
-const nodes = [execPath, machineProgram.node].filter((node, at) => at === 0 || !hasExecve(node))
+const nodes = [execPath]
+if (machineProgram.node !== execPath && majorOf(machineProgram.node) !== wantedMajor)
+  nodes.push(machineProgram.node)
 
 /** The child processes of a process, with their arguments. */
 function childrenOf(pid: number): { pid: number; args: string }[] {
@@ -69,8 +72,8 @@ describe('the launcher of stemmad', { ...timeout, skip: onWindows }, () => {
     assert.ok(server.log().some(({ msg }) => msg === 'stopping'))
   })
 
-  test('starts one child process if its Node is too old, and ends with it', {
-    skip: nodes.length === 1 && 'the Node of this machine has execve',
+  test('starts one child process if its Node is another version, and ends with it', {
+    skip: nodes.length === 1 && 'the Node of this machine is the right one',
   }, async (t) => {
     const server = await serve(folder, ['--drain-delay', '0'], machineProgram)
     t.after(() => server.signal('SIGKILL', true))
