@@ -13,7 +13,7 @@ import { freePort, password } from './sign-in.ts'
 
 const email = 'ada@example.com'
 /** A client that runs longer is stopped, which fails its test. */
-const clientTimeoutMs = 30_000
+const clientTimeoutMs = 300_000
 
 describe('in a browser', { timeout: 900_000, skip: noChromium ?? false }, () => {
   let folder: string
