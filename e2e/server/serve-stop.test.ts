@@ -55,7 +55,7 @@ describe('a server that receives a signal', timeout, () => {
   const readiness = () => statusOf(`${server.url}/readyz`).catch(() => 0)
 
   test('answers every accepted call on SIGTERM, and loses no acknowledged write', async () => {
-    server = await serve(folder, ['--drain-delay', '2'])
+    server = await serve(folder, ['--drain-delay', '10'])
     let isStopping = false
     const acknowledged: string[] = []
 
@@ -103,7 +103,11 @@ describe('a server that receives a signal', timeout, () => {
     await pause(300)
 
     server.signal('SIGTERM')
-    await until(async () => (await readiness()) === 503)
+    await until(async () => {
+      const status = await readiness()
+      assert.notEqual(status, 0, 'the port was closed before the server was seen as unready')
+      return status === 503
+    })
     isStopping = true
     assert.equal(await healthOf(session), notServing)
     assert.equal(await statusOf(`${server.url}/healthz`), 200)
