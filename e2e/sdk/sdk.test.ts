@@ -200,7 +200,7 @@ onEachStore('the SDK', (engine) => {
 
       const stranger = exchangeTokenSource({
         issuer: connection,
-        subject: await issuer.sign({ sub: 'x' }),
+        subject: await issuer.sign({ sub: 'x', aud: platform.config.authUrl }),
         identity: identity.uid,
       })
       const strangerClient = createClient(GroupsService, { baseUrl: platform.url, token: stranger })
