@@ -110,11 +110,12 @@ function readSlowly({ body }: Export): void {
 
 function captureCodes() {
   const { log, written } = captureLog('info')
-  const codes = (door: string) =>
+  /** The codes of the exports of a caller that have ended. */
+  const codes = (door: string, caller: string) =>
     written
       .flatMap((text) => text.trim().split('\n'))
       .map((line) => JSON.parse(line))
-      .filter((line) => line.method === methodName && line.door === door)
+      .filter((line) => line.method === methodName && line.door === door && line.caller === caller)
       .map(({ code }) => code as string)
   return { log, codes }
 }
@@ -143,9 +144,10 @@ onEachStore('an export of many advisories', (engine) => {
 
   for (const [door, start] of Object.entries(clients)) {
     const open = (token: string) => start(platform.app.port, token)
-    const nextCode = async (countBefore: number) => {
-      await until(() => codes(door).length > countBefore)
-      return codes(door).at(-1)
+    /** The code of the only export of a caller. */
+    const codeOf = async ({ identity }: TestIdentity) => {
+      await until(() => codes(door, identity).length > 0)
+      return codes(door, identity)[0]
     }
 
     test(`arrives completely over ${door}, even if the client pauses`, async () => {
@@ -158,7 +160,6 @@ onEachStore('an export of many advisories', (engine) => {
 
     test(`over ${door} reads rows only as fast as the client does, and ends when the caller loses access`, async () => {
       const viewer = await platform.addIdentity(owner.organization, 'viewer')
-      const countBefore = codes(door).length
       const export_ = await open(viewer.token)
       await platform.unbind(viewer.identity)
       export_.body.resume()
@@ -168,19 +169,18 @@ onEachStore('an export of many advisories', (engine) => {
       const maxDocuments = door === 'grpc' ? 100 : advisoryCount - 1
       assert.ok(documents > 0 && documents <= maxDocuments, `${documents} documents arrived`)
       assert.ok(isComplete, 'the stream ends without an error, because the caller may see nothing more')
-      assert.equal(await nextCode(countBefore), 'OK')
+      assert.equal(await codeOf(viewer), 'OK')
     })
 
     async function assertAborted(group: string, endAccess: (identity: string) => Promise<void>) {
       const viewer = await platform.addIdentity(group, 'viewer', owner.organization)
-      const countBefore = codes(door).length
       const export_ = await open(viewer.token)
       await endAccess(viewer.identity)
       export_.body.resume()
       const { documents, isComplete, status } = await export_.ended()
       assert.ok(documents < advisoryCount && !isComplete)
       if (door === 'grpc') assert.equal(status, '16')
-      assert.equal(await nextCode(countBefore), 'UNAUTHENTICATED')
+      assert.equal(await codeOf(viewer), 'UNAUTHENTICATED')
     }
 
     test(`is aborted over ${door} when the person is signed out everywhere`, async () => {
@@ -196,24 +196,23 @@ onEachStore('an export of many advisories', (engine) => {
     test(`is refused over ${door} to a caller with too many streams`, async () => {
       const viewer = await platform.addIdentity(owner.organization, 'viewer')
       const openExports = await Promise.all(Array.from({ length: 10 }, () => open(viewer.token)))
-      const countBefore = codes(door).length
       const openDoor = { rest: restDoor, grpc: grpcDoor }[door] ?? restDoor
       const client = openDoor(platform.url)
       const filter = { artifactNames: ['left-pad-1'] }
       const callExport = () => client.call(exportAdvisoriesOsv, filter, viewer.token)
       assert.equal((await callExport()).error?.code, 8)
       openExports.pop()?.disconnect()
-      await until(() => codes(door).length > countBefore + 1)
+      await until(() => codes(door, viewer.identity).length >= 2)
       assert.ok((await callExport()).body)
       for (const export_ of openExports) export_.disconnect()
       client.close()
     })
 
     test(`stops over ${door} when the client disconnects`, async () => {
-      const countBefore = codes(door).length
-      const export_ = await open((await platform.addIdentity(owner.organization, 'viewer')).token)
+      const viewer = await platform.addIdentity(owner.organization, 'viewer')
+      const export_ = await open(viewer.token)
       export_.disconnect()
-      assert.equal(await nextCode(countBefore), 'CANCELLED')
+      assert.equal(await codeOf(viewer), 'CANCELLED')
     })
   }
 })
@@ -224,7 +223,7 @@ onEachStore('an export from a server that stops', (engine) => {
       const folder = await temporaryFolder()
       const { log, codes } = captureCodes()
       const platform = await startPlatform(engine, [], { drainTimeoutMs: 300 }, log)
-      const { organization, token } = platform.owner
+      const { organization, identity, token } = platform.owner
       await importAdvisories(
         { store: platform.store, now: Date.now },
         organization,
@@ -237,7 +236,7 @@ onEachStore('an export from a server that stops', (engine) => {
       const { documents, isComplete, status } = await export_.ended()
       assert.ok(documents < advisoryCount && !isComplete, `${documents} documents arrived`)
       if (door === 'grpc') assert.equal(status, '14')
-      assert.deepEqual(codes(door), ['UNAVAILABLE'])
+      assert.deepEqual(codes(door, identity), ['UNAVAILABLE'])
       await remove(folder)
     })
   }
