@@ -1,4 +1,5 @@
 // Runs the real `stemma` with an empty home folder: as a child process, or in this process.
+import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -36,6 +37,7 @@ export type Client = {
   runHelper(...command: Arguments): Promise<ExitResult>
   /** Starts `docker-credential-stemma` as docker does. */
   startHelper(...command: Arguments): RunningProcess
+  /** Kills the child processes that still run, and removes the home folder. */
   remove(): Promise<void>
 }
 
@@ -52,12 +54,14 @@ const compileCache = join(import.meta.dirname, '../../node_modules/.cache/compil
 
 export async function openClient(mode: Mode = 'launcher'): Promise<Client> {
   const { folders, ...home } = await makeHome()
+  const processes: { child: ChildProcess; exited: Promise<unknown> }[] = []
 
   function spawnProgram(program: string, ...[args, input = '', extraEnv = {}]: Arguments): RunningProcess {
     const env = { PATH: process.env.PATH, NODE_COMPILE_CACHE: compileCache, ...folders, ...extraEnv }
     const child = spawn(process.execPath, [program, ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] })
     child.stdin.on('error', () => undefined).end(input)
     const code = once(child, 'exit').then(([code]) => code as number | null)
+    processes.push({ child, exited: code })
     return { ...watch(child.stdout, child.stderr, code), stop: () => void child.kill('SIGINT') }
   }
 
@@ -83,6 +87,11 @@ export async function openClient(mode: Mode = 'launcher'): Promise<Client> {
     run: (...command) => start(...command).ended,
     runHelper: (...command) => runInline(runHelper, ...command).ended,
     startHelper: (...command) => spawnProgram(helperLauncher, ...command),
+    async remove() {
+      for (const { child } of processes) child.kill('SIGKILL')
+      await Promise.allSettled(processes.map(({ exited }) => exited))
+      await home.remove()
+    },
   }
 }
 

@@ -168,11 +168,14 @@ describe('completion', () => {
       const args = ['__complete', '--', 'groups', 'get', ...flags, 'acme/team-']
       return client.run(args, '', { ...env(), STEMMA_TOKEN: '' })
     }
-    const { token, identity } = platform.owner
-    assert.deepEqual(await completeWith(token), { code: 0, stdout: 'acme/team-b\n', stderr: '' })
-    const expired = await platform.tokenOf(identity, Date.now() - 7_200_000)
-    assert.deepEqual(await completeWith(expired), { code: 0, stdout: '', stderr: '' })
-    issuer.close()
+    try {
+      const { token, identity } = platform.owner
+      assert.deepEqual(await completeWith(token), { code: 0, stdout: 'acme/team-b\n', stderr: '' })
+      const expired = await platform.tokenOf(identity, Date.now() - 7_200_000)
+      assert.deepEqual(await completeWith(expired), { code: 0, stdout: '', stderr: '' })
+    } finally {
+      issuer.close()
+    }
     assert.equal(requestCount, 0)
   })
 

@@ -197,8 +197,7 @@ onEachStore('stemma auth login', (engine) => {
       })
       await once(proxy.listen(0, '127.0.0.1'), 'listening')
       const issuer = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
-      const token = await tokenOf('--audience', host, '--issuer', issuer)
-      proxy.close()
+      const token = await tokenOf('--audience', host, '--issuer', issuer).finally(() => proxy.close())
       assert.equal(decodeJwt(token).sub, identity)
       assert.deepEqual(await readdir(client.tokenFolder(host)).catch(() => []), [])
     }
