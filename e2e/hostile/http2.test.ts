@@ -10,6 +10,9 @@ import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { grpcDoor } from '../../server/testing/doors.ts'
 import {
   callBlock,
+  flags,
+  frame,
+  frameTypes,
   headers,
   preface,
   references,
@@ -27,6 +30,10 @@ import { captureLog } from '../server/captured-log.ts'
 const path = `/${GroupsService.typeName}/ListGroups`
 /** The streams of a client have odd numbers. */
 const streamIds = (count: number) => Array.from({ length: count }, (_, at) => 2 * at + 1)
+
+/** A complete call, with an empty message. */
+const call = (id: number, block: Buffer) =>
+  Buffer.concat([headers(id, block), frame(frameTypes.data, flags.endStream, id, Buffer.alloc(5))])
 
 onEachStore('abuse of HTTP/2', (engine) => {
   let platform: Platform
@@ -68,9 +75,9 @@ onEachStore('abuse of HTTP/2', (engine) => {
     }
   }
 
-  const loggedCalls = () => captured.written.length
+  const loggedCalls = () => captured.written.join('').split('\n').length - 1
 
-  test('almost no call that is reset at once is executed, and the connection is closed', async () => {
+  test('few of the calls that are reset at once are executed, and the connection is closed', async () => {
     for (const code of [
       constants.NGHTTP2_CANCEL,
       constants.NGHTTP2_PROTOCOL_ERROR,
@@ -78,14 +85,14 @@ onEachStore('abuse of HTTP/2', (engine) => {
     ]) {
       const socket = await openAttack()
       const block = callBlock(path, ['authorization', `Bearer ${platform.owner.token}`])
-      socket.write(Buffer.concat(streamIds(5000).flatMap((id) => [headers(id, block), reset(id, code)])))
+      socket.write(Buffer.concat(streamIds(5000).flatMap((id) => [call(id, block), reset(id, code)])))
       await closed(socket)
       await assertOthersAreAnswered()
     }
-    const callsOfOthers = 3
-    // Of the 15,000 calls, a few may be executed before their reset is read.
-    const maxExecuted = 3
-    assert.ok(loggedCalls() <= callsOfOthers + maxExecuted, `${loggedCalls()} calls were executed`)
+    // Of the 15,000 calls. A call may start before its reset is read. A connection is closed after 200 calls that were
+    // reset before their answer, so most calls are never read.
+    const maxExecuted = 1500
+    assert.ok(loggedCalls() <= maxExecuted, `${loggedCalls()} calls were executed`)
   })
 
   test('a client that resets each of its calls after the server has received it loses its connection', async () => {
@@ -135,11 +142,13 @@ onEachStore('abuse of HTTP/2', (engine) => {
         const socket = await openAttack()
         if (hasAcknowledged) socket.write(settingsAck)
         let sent = 0
-        while (!socket.closed) {
-          socket.write(headers(2 * sent + 1, block(sent++)))
-          if (sent % 100 === 0) await assertOthersAreAnswered()
+        // For a client that has acknowledged the limit, node:http2 refuses the calls, and the server counts them only
+        // every second. Fewer than 5000 clients are answered in that time.
+        while (!socket.closed && sent < 5000) {
+          socket.write(call(2 * sent + 1, block(sent++)))
+          await assertOthersAreAnswered()
         }
-        assert.ok(sent > 1, how)
+        assert.ok(sent < 5000, `${sent} calls were sent, ${how}`)
       }
       // None of the calls, which have no token, got as far as authentication.
       assert.equal(captured.written.filter((line) => line.includes('UNAUTHENTICATED')).length, 0)
