@@ -34,8 +34,9 @@ const { createGroup, deleteGroup, requestGroupAccess, listGroups } = GroupsServi
 
 const claimMatch = { issuer: 'https://issuer.test', subject: 'robot' }
 const viewer = builtInRole('viewer').uid
-/** Long enough for a call to reach the lock that it must wait for. */
-const reachLockMs = 200
+/** In a transaction, PostgreSQL reads the list of activities only once, unless it is told to forget it. */
+const callsWaitingForLock = `select 1 from pg_stat_clear_snapshot(), pg_stat_activity
+  where datname = current_database() and wait_event_type = 'Lock'`
 
 examples('attacks on IAM', {
   async 'patterns that are expensive to compile are refused'({ fail, owner }) {
@@ -262,14 +263,15 @@ onEachStore('races in IAM', (engine) => {
       await lock.query('lock table tally in exclusive mode')
       const role = { name: 'lister', capabilities: ['CAP_IAM_GROUPS_LIST'] }
       const making = rest.call(createRole, { parent: organization, role }, maker.token)
-      await pause(reachLockMs)
+      const countWaiting = async () => (await lock.query(callsWaitingForLock)).rowCount ?? 0
+      while ((await countWaiting()) < 1) await pause(5)
       const narrow = { role: { uid: maker.role, capabilities: ['CAP_IAM_ROLES_CREATE'] } }
       let isNarrowed = false
       const narrowing = rest.call(updateRole, narrow, token).then((answer) => {
         isNarrowed = true
         return answer
       })
-      await pause(reachLockMs)
+      while (!isNarrowed && (await countWaiting()) < 2) await pause(5)
       assert.equal(isNarrowed, false, 'the role was narrowed during the create')
       await lock.query('commit')
       assert.ok((await making).body)
