@@ -21,7 +21,9 @@ import { ociClient } from '../registry/oci-client.ts'
 const unsentLimits = { perCaller: 130_000, total: 1e9 }
 const maxGroupDepth = 32
 
-const waitingCalls = `select 1 from pg_locks where not granted and relation = 'role_bindings'::regclass`
+const waitingCalls = `select 1 from pg_locks
+  where not granted and relation = 'role_bindings'::regclass and database =
+    (select oid from pg_database where datname = current_database())`
 
 onEachStore('a client that disconnects while its call waits', (engine) => {
   if (engine === 'sqlite') return
