@@ -1,6 +1,7 @@
 // Sends raw bytes to a platform as a hostile caller would, and checks that every refusal has the documented form and
 // that the store is unchanged.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { connect } from 'node:http2'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { fromBinary } from '@bufbuild/protobuf'
@@ -59,24 +60,23 @@ export async function startAttackedPlatform(engine: Engine, args: string[] = [])
     platform,
     group: body?.uid as string,
     rest: (sent) => sendRest(platform, sent),
-    grpc: (method, message, headers = {}) =>
-      new Promise((resolve, reject) => {
-        const answer: Record<string, unknown> = {}
-        const stream = session.request({
-          ':method': 'POST',
-          ':path': `/${GroupsService.typeName}/${method}`,
-          'content-type': 'application/grpc',
-          te: 'trailers',
-          authorization: `Bearer ${token}`,
-          ...headers,
-        })
-        stream.on('response', (sent) => Object.assign(answer, sent))
-        stream.on('trailers', (sent) => Object.assign(answer, sent))
-        stream.on('error', reject)
-        stream.on('close', () => resolve(refusalOf(answer)))
-        stream.resume()
-        stream.end(framed(message))
-      }),
+    async grpc(method, message, headers = {}) {
+      const answer: Record<string, unknown> = {}
+      const stream = session.request({
+        ':method': 'POST',
+        ':path': `/${GroupsService.typeName}/${method}`,
+        'content-type': 'application/grpc',
+        te: 'trailers',
+        authorization: `Bearer ${token}`,
+        ...headers,
+      })
+      stream.on('response', (sent) => Object.assign(answer, sent))
+      stream.on('trailers', (sent) => Object.assign(answer, sent))
+      stream.resume()
+      stream.end(framed(message))
+      await once(stream, 'close') // rejects if the stream emits an error
+      return refusalOf(answer)
+    },
     async assertUnchanged() {
       assert.equal(await dump(platform), before)
     },
