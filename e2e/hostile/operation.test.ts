@@ -55,7 +55,9 @@ describe('the files of the embedded store', { skip: process.platform === 'win32'
     const deleted = join(folder, 'deleted')
     await mkdir(deleted)
     const command = 'cd "$0" && rmdir "$0" && exec "$@"'
-    const child = spawn('/bin/sh', ['-c', command, deleted, process.execPath, ...args], { stdio: 'pipe' })
+    const child = spawn('/bin/sh', ['-c', command, deleted, process.execPath, ...args], {
+      ...{ stdio: 'pipe', timeout: 300_000, killSignal: 'SIGKILL' },
+    })
     const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])
     return { code, stderr }
   }

@@ -30,6 +30,8 @@ const grpcRequest = Buffer.concat([
 ])
 
 const attackCount = 20
+/** For waits that block the event loop, so that no timeout of the test runner can end them. */
+const maxWaitMs = 300_000
 const attackScript = `
   const [port, request] = process.argv.slice(1)
   for (let count = 0; count < ${attackCount}; count++) {
@@ -41,7 +43,9 @@ const attackScript = `
 /** Blocks the event loop until the clients have exited, so the server accepts their connections only afterwards. */
 function sendAndReset(port: number, request: Buffer): void {
   const args = ['-e', attackScript, String(port), request.toString('base64')]
-  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  const { status, stderr } = spawnSync(process.execPath, args, {
+    ...{ encoding: 'utf8', timeout: maxWaitMs, killSignal: 'SIGKILL' },
+  })
   assert.equal(status, 0, stderr)
 }
 
@@ -93,7 +97,7 @@ async function sendAndResetOverTls(port: number, request: Buffer): Promise<void>
   await once(worker, 'message')
   Atomics.store(signals, 0, 1)
   Atomics.notify(signals, 0)
-  Atomics.wait(signals, 1, 0)
+  assert.notEqual(Atomics.wait(signals, 1, 0, maxWaitMs), 'timed-out', 'the connection was not closed')
 }
 
 test('a TLS client that resets the connection before its request is read cannot choose its address', async () => {
