@@ -163,12 +163,15 @@ onEachStore('a tenant with its own client at a shared issuer', (engine) => {
 
   test('cannot make the server call an issuer that no provider has', async () => {
     const unknown = await startIssuer('ES256')
-    for (const door of doors) {
-      const { error } = await door.call(exchange, {}, await unknown.sign({ aud: 'client-of-evil' }))
-      assert.equal(error?.code, Code.PERMISSION_DENIED)
+    try {
+      for (const door of doors) {
+        const { error } = await door.call(exchange, {}, await unknown.sign({ aud: 'client-of-evil' }))
+        assert.equal(error?.code, Code.PERMISSION_DENIED)
+      }
+      assert.equal(unknown.requestCounts.get(discoveryPath), undefined)
+    } finally {
+      await unknown.close()
     }
-    assert.equal(unknown.requestCounts.get(discoveryPath), undefined)
-    await unknown.close()
   })
 })
 

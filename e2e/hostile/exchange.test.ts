@@ -70,14 +70,17 @@ onEachStore('the exchange', (engine) => {
 
     test('that contain their own key or refer to an unknown key', async () => {
       const thief = await startIssuer()
-      const { jwk } = thief.key()
-      for (const header of [{ jwk }, { jku: thief.issuer + keysPath }, { x5u: thief.issuer }, {}]) {
-        const token = await thief.sign(payloadOf(), header)
-        assert.equal(await codeOf(token), 16, Object.keys(header).join())
+      try {
+        const { jwk } = thief.key()
+        for (const header of [{ jwk }, { jku: thief.issuer + keysPath }, { x5u: thief.issuer }, {}]) {
+          const token = await thief.sign(payloadOf(), header)
+          assert.equal(await codeOf(token), 16, Object.keys(header).join())
+        }
+        assert.equal(await codeOf(await issuer.sign({}, { kid: 'nobody' })), 16)
+        assert.equal(thief.requestCounts.size, 0)
+      } finally {
+        await thief.close()
       }
-      assert.equal(await codeOf(await issuer.sign({}, { kid: 'nobody' })), 16)
-      assert.equal(thief.requestCounts.size, 0)
-      await thief.close()
     })
 
     test('that were changed, truncated or padded', async () => {
@@ -340,12 +343,15 @@ describe('outbound requests', () => {
 
   test('try every allowed address until one answers', async () => {
     const issuer = await startIssuer()
-    const { port } = new URL(issuer.issuer)
-    // Nothing listens on the first address.
-    const fetchJson = fetchJsonBy(resolving('127.0.0.2', '127.0.0.1'))
-    const document = await fetchJson(`http://issuer.test:${port}${discoveryPath}`, true)
-    assert.deepEqual(document, { issuer: issuer.issuer, jwks_uri: issuer.issuer + keysPath })
-    await issuer.close()
+    try {
+      const { port } = new URL(issuer.issuer)
+      // Nothing listens on the first address.
+      const fetchJson = fetchJsonBy(resolving('127.0.0.2', '127.0.0.1'))
+      const document = await fetchJson(`http://issuer.test:${port}${discoveryPath}`, true)
+      assert.deepEqual(document, { issuer: issuer.issuer, jwks_uri: issuer.issuer + keysPath })
+    } finally {
+      await issuer.close()
+    }
   })
 })
 

@@ -40,12 +40,14 @@ const startWithEs256 = (engine: Engine, overrides?: Overrides) =>
 onEachStore('text that is expensive to check', (engine) => {
   describe('does not delay others while a thread is busy', () => {
     let setUp: ExchangePlatform
+    let isStopped = false
     before(async () => {
       setUp = await startWithEs256(engine, {
         checkLimits: { program: stuck, timeLimitMs: 600_000, maxPerOwner: 1 },
         drainTimeoutMs: 0,
       })
     })
+    after(() => isStopped || setUp.stop())
 
     test('and is aborted when the server stops', async () => {
       const { platform, doors, issuer } = setUp
@@ -76,6 +78,7 @@ onEachStore('text that is expensive to check', (engine) => {
       }
       assert.equal(answered, 0)
       const outcomes = Promise.all(busy)
+      isStopped = true
       await setUp.stop()
       for (const { error } of await outcomes) assert.equal(error?.code, 14, error?.message)
     })

@@ -188,11 +188,14 @@ onEachStore('a server behind a proxy that terminates TLS', (engine) => {
 describe('a server whose clients use http', () => {
   test('does not send Strict-Transport-Security', async () => {
     const platform = await startSignInPlatform('sqlite')
-    for (const path of ['/healthz', '/iam/v2beta1/groups', '/device']) {
-      const answer = await fetch(platform.url + path)
-      await answer.arrayBuffer()
-      assert.equal(answer.headers.has('strict-transport-security'), false, path)
+    try {
+      for (const path of ['/healthz', '/iam/v2beta1/groups', '/device']) {
+        const answer = await fetch(platform.url + path)
+        await answer.arrayBuffer()
+        assert.equal(answer.headers.has('strict-transport-security'), false, path)
+      }
+    } finally {
+      await platform.stop()
     }
-    await platform.stop()
   })
 })

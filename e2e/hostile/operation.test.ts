@@ -169,9 +169,12 @@ onEachStore('metrics', (engine) => {
 
   test('are served on the main port if no metrics port is set', async () => {
     const platform = await startPlatform(engine)
-    assert.equal((await statusAndBodyOf(`${platform.url}/metrics`))[0], 200)
-    assert.equal(platform.app.metricsPort, undefined)
-    await platform.stop()
+    try {
+      assert.equal((await statusAndBodyOf(`${platform.url}/metrics`))[0], 200)
+      assert.equal(platform.app.metricsPort, undefined)
+    } finally {
+      await platform.stop()
+    }
   })
 })
 
