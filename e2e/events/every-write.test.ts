@@ -8,8 +8,11 @@ import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { recordedEvents } from '@stemma/server/testing/sealed-events.ts'
+import { eventTypeOf } from '../../server/cloud-events/event-catalog.ts'
+import { cloudEventsOf } from '../../server/outgoing-events.ts'
 import type { Store } from '../../server/store/db.ts'
-import { sql } from '../../server/store/sql.ts'
+import { eventColumns, eventOf } from '../../server/store/events/event-row.ts'
+import { raw, sql } from '../../server/store/sql.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
@@ -73,12 +76,21 @@ onEachStore('the event log', (engine) => {
       sql`select code, uid, kind from ${recordedEvents} where method = ${method} and actor = ${actor}`,
     )) as [number, string, string][]
 
+  /** The types of the events that calls of the method have caused. */
+  async function eventTypesOf(method: string): Promise<Set<string | undefined>> {
+    const rows = await platform.store.query(
+      sql`select ${raw(eventColumns.join(', '))} from ${recordedEvents} where method = ${method}`,
+    )
+    const toCloudEvent = cloudEventsOf(platform.config)
+    return new Set(rows.map((row) => toCloudEvent(eventOf(row))?.attributes.type))
+  }
+
   async function makeGroup(): Promise<string> {
     const request = { parent: platform.owner.organization, group: { name: 'here' } }
     return (await door.call(createGroup, request, platform.owner.token)).body?.uid as string
   }
 
-  test('has an entry of each successful write', async () => {
+  test('has an entry of each successful write, with the event type that the contract declares', async () => {
     const { owner, store, app } = platform
     for (const { method } of app.endpoints) {
       const row = matrix[method.name]
@@ -92,6 +104,13 @@ onEachStore('the event log', (engine) => {
       const entries = (await entriesOf(store, method.name, owner.identity)).slice(previous.length)
       assert.ok(entries.length > 0, `${method.name} left no entry`)
       for (const [code, uid, kind] of entries) assert.ok(code === 0 && uid !== '' && kind !== '', method.name)
+      const eventType = eventTypeOf(method.desc)
+      if (eventType === undefined) continue
+      const types = await eventTypesOf(method.name)
+      assert.ok(
+        types.has(platform.config.eventTypePrefix + eventType),
+        `${method.name} caused no ${eventType}`,
+      )
     }
   })
 

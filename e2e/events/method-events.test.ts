@@ -1,5 +1,7 @@
 // Events of methods that have event types of their own.
 import assert from 'node:assert/strict'
+import { Identities as V1Identities } from '@stemma/api/gen/platform/events/identity_pb.ts'
+import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { cloudEventsOf } from '../../server/outgoing-events.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
@@ -37,6 +39,33 @@ examples('the events of SCIM tokens', {
     assert.doesNotMatch(
       events.map(({ data }) => data).join(),
       new RegExp(`${String(body.token)}|very-secret`),
+    )
+  },
+})
+
+examples('the event of a change of identity metadata', {
+  async 'shows the response, and is absent if nothing changes'({ owner, platform, succeed }) {
+    const { identity, token } = await platform.addIdentity(owner.organization)
+    const { updateIdentityMetadata } = IdentitiesService.method
+    const change = { identityMetadata: { jobTitle: 'robot' } }
+    const response = await succeed(updateIdentityMetadata, change, token)
+    await succeed(updateIdentityMetadata, change, token)
+    const optIn = { updatesOptIn: true }
+    await succeed(V1Identities.method.updateMetadata, optIn, token)
+    const events = (await sealedEvents(platform.store, owner.organization))
+      .filter(({ actor }) => actor === identity)
+      .map((row) => cloudEventsOf(platform.config)(row))
+    assert.deepEqual(
+      events.map((event) => [event?.attributes.type, event?.attributes.bodytype, event?.attributes.subject]),
+      Array(2).fill([
+        'dev.stemma.api.iam.identity.metadata.updated.v1',
+        'platform.iam.v2beta1.IdentityMetadata',
+        identity,
+      ]),
+    )
+    assert.deepEqual(
+      events.map((event) => JSON.parse(String(event?.data)).body),
+      [response, { ...response, ...optIn }],
     )
   },
 })

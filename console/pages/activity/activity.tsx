@@ -179,6 +179,7 @@ const actions = optionsOf('every action', [
   'refreshed',
   'signed-in',
   'signed-out',
+  'metadata-updated',
   'rotated',
   'scim-updated',
   'scim-token-generated',

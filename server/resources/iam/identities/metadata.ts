@@ -16,7 +16,10 @@ import { violationsOf } from '../../../aip/validate.ts'
 import { admitToWrite } from '../../../policy/admit.ts'
 import { nameOf } from '../../../policy/capabilities.ts'
 import type { Call } from '../../../rpc/call.ts'
+import type { EventDetails } from '../../../store/events/record.ts'
+import { recordEvent } from '../../../store/events/record.ts'
 import { sql } from '../../../store/sql.ts'
+import { groupOf } from '../../../store/table.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
@@ -45,8 +48,13 @@ export const updateIdentityMetadata = (
     const current = metadataOf(stored.resource, yield* readStored(uid))
     const merged = mergeMetadata(current, call.request)
     yield* writeCompany(access, stored, merged.company, now())
-    if (!equals(IdentityMetadataSchema, current, merged)) yield* writeStored(uid, merged)
-    return messageReply(IdentityMetadataSchema, merged)
+    const reply = messageReply(IdentityMetadataSchema, merged)
+    if (equals(IdentityMetadataSchema, current, merged)) return reply
+    yield* writeStored(uid, merged)
+    const group = groupOf(identities.table, uid)
+    const details = JSON.parse(reply.json().text) as EventDetails
+    yield* recordEvent(access, { group, kind: 'identities', uid, action: 'metadata-updated', details })
+    return reply
   }, call.deadline)
 
 function* readStored(uid: string): Work<IdentityMetadata> {
