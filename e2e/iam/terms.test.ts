@@ -11,6 +11,7 @@ import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { TestIdentity } from '../../server/testing/identities.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
+import { sealedEvents } from '../../server/testing/sealed-events.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import { detail, violations } from '../contract/examples.ts'
 
@@ -65,10 +66,19 @@ onEachStore('terms', (engine) => {
       const colleague = await platform.addIdentity(group, 'owner')
       await accept(door, group, colleague.token, 'dpa')
       assert.deepEqual((await list(door, owner)).termsAcceptances, first.termsAcceptances)
+      await accept(door, group, colleague.token, 'dpa', 'privacy.v2')
+      const events = (await sealedEvents(platform.store, group)).filter(({ action }) => action === 'accepted')
+      assert.deepEqual(
+        events.map(({ details }) => JSON.parse(details ?? '{}').documentIds),
+        [['tou.v1', 'dpa'], ['privacy.v2']],
+      )
       await platform.unbind(identity)
       await platform.deleteIdentity(identity)
       const kept = await list(door, { ...colleague, organization: group })
-      assert.deepEqual(kept.termsAcceptances, first.termsAcceptances)
+      assert.deepEqual(
+        kept.termsAcceptances.filter(({ docId }) => docId !== 'privacy.v2'),
+        first.termsAcceptances,
+      )
     }
   })
 

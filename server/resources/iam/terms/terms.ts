@@ -13,6 +13,7 @@ import { recordEvent } from '../../../store/events/record.ts'
 import { sql } from '../../../store/sql.ts'
 import { StoreError } from '../../../store/store-error.ts'
 import type { Work } from '../../../store/work.ts'
+import { first } from '../../../store/work.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import type { Dependencies, TermsDocument } from '../../dependencies.ts'
 import { defineService } from '../../resource.ts'
@@ -25,9 +26,10 @@ const termsMethods = (deps: Dependencies) => ({
       const { group } = call.request
       const documentIds = [...new Set(call.request.documentIds)]
       requireDocuments(deps.settings.terms, documentIds)
-      yield* recordAcceptances(group, documentIds, access.caller.identity, deps.now())
+      const accepted = yield* recordAcceptances(group, documentIds, access.caller.identity, deps.now())
       const event = { group, kind: 'terms_acceptances', uid: group, action: 'accepted' }
-      yield* recordEvent(access, { ...event, details: { group, documentIds } })
+      if (accepted.length > 0)
+        yield* recordEvent(access, { ...event, details: { group, documentIds: accepted } })
       return messageReply(
         AcceptTermsResponseSchema,
         create(AcceptTermsResponseSchema, { group, documentIds }),
@@ -48,17 +50,21 @@ function requireDocuments(documents: readonly TermsDocument[], ids: readonly str
   throw invalidField('document_ids', `must be documents of this server: ${known.join(', ')}`)
 }
 
-/** The first acceptance of a document is kept. */
+/** Returns the documents that the group has not accepted before. The first acceptance of a document is kept. */
 function* recordAcceptances(
   group: string,
   documents: readonly string[],
   identity: string,
   time: number,
-): Work<void> {
+): Work<string[]> {
+  const accepted: string[] = []
   try {
-    for (const document of documents)
-      yield sql`insert into terms_acceptances (place, document, accepted_by, create_time)
-        values (${group}, ${document}, ${identity}, ${time}) on conflict do nothing`
+    for (const document of documents) {
+      const row = yield* first(sql`insert into terms_acceptances (place, document, accepted_by, create_time)
+        values (${group}, ${document}, ${identity}, ${time}) on conflict do nothing returning document`)
+      if (row) accepted.push(document)
+    }
+    return accepted
   } catch (error) {
     if (error instanceof StoreError && error.kind === 'foreign-key')
       throw notFound(GroupSchema.typeName, group)
