@@ -150,6 +150,7 @@ examples('a tag without a digest', {
     }
     assert.deepEqual(await succeed(v1.deleteTag, { id: id as string }), {})
     assert.deepEqual(await succeed(v1.listTags, { id: id as string }), { items: [] })
+    assert.equal((await stage.fail(v1.listTagHistory, { parentId: id as string })).code, 5)
   },
 
   async 'has no history until it gets a digest, which cannot be removed afterwards'(stage) {
