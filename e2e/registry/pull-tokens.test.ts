@@ -205,6 +205,25 @@ onEachStore('pull tokens', (engine) => {
     assert.deepEqual(await pull({ ...created, username: other.uid }), [401, 401])
   })
 
+  test('keep the keys of their identity, whose other fields can be changed', async () => {
+    const { updateIdentity } = IdentitiesService.method
+    for (const door of doors) {
+      const name = randomUUID()
+      const { uid } = await make({ name }, door)
+      for (const relationship of [
+        { claimMatch: { issuer: 'https://issuer.example.com', subject: 'robot' } },
+        { staticKeys: { issuer: 'https://issuer.example.com', subject: 'robot', issuerKeys: '{"keys":[]}' } },
+      ]) {
+        const request = { identity: { uid, ...relationship } }
+        const { error } = await door.call(updateIdentity, request, platform.owner.token)
+        assert.equal(error?.code, 9)
+      }
+      await asOwner(updateIdentity, { identity: { uid, description: 'renewed' } }, door)
+      const { pullTokens } = await asOwner(listPullTokens, { name }, door)
+      assert.deepEqual(pullTokens, [await asOwner(getPullToken, { uid }, door)])
+    }
+  })
+
   test('are listed in pages, without their passwords and without other identities', async () => {
     const parent = (
       await asOwner(GroupsService.method.createGroup, {

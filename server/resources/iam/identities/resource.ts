@@ -17,7 +17,7 @@ import {
   RelationshipType,
   RelationshipTypeSchema,
 } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
-import { invalidField } from '../../../aip/errors.ts'
+import { failedPrecondition, invalidField } from '../../../aip/errors.ts'
 import { parentOf, rootOf, userUid } from '../../../aip/uid.ts'
 import { openPatterns } from '../../../claims/pattern.ts'
 import { admitToRead } from '../../../policy/admit.ts'
@@ -102,6 +102,11 @@ function identitiesMethods(deps: Dependencies) {
           *beforeUpdate({ current, merged, grants, time }) {
             setExpiry(merged, time)
             if (isSameRelationship(current, merged)) return
+            if (current.pullToken)
+              throw failedPrecondition(
+                'PULL_TOKEN',
+                'the keys of a pull token cannot be changed; create another pull token and delete this one',
+              )
             requireValidRelationship(merged, { issuerRule, judge, now: time })
             warnings = relationshipWarnings(merged, judge)
             yield* requireMayTakeOver({ authUrl, decisions }, grants, call.demand.scope)
