@@ -128,8 +128,10 @@ function inline(token: Token, context: Context): MarkdownNode[] {
       return [token.checked ? '☑ ' : '☐ ']
     case 'link':
       return link(token.href, inlines(token.tokens, { ...context, isInLink: true }))
-    case 'image':
-      return context.isInLink ? [token.text || 'image'] : link(token.href, [token.text || 'image'])
+    case 'image': {
+      const content = [decodeCharacterReferences(token.text) || 'image']
+      return context.isInLink ? content : link(token.href, content)
+    }
     case 'html':
       return [withoutComments(token.text)]
     case 'text':
@@ -140,7 +142,7 @@ function inline(token: Token, context: Context): MarkdownNode[] {
 }
 
 const link = (href: string, content: MarkdownNode[]): MarkdownNode[] =>
-  href.length > maxHrefLength ? content : [{ tag: 'a', href, content }]
+  href.length > maxHrefLength ? content : [{ tag: 'a', href: decodeCharacterReferences(href), content }]
 
 const characters: Record<string, string> = {
   ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ', copy: '©', mdash: '—', ndash: '–' },

@@ -371,6 +371,9 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
         ],
         ...[
           '[a](javascript:alert(1)) [b](data:text/html,x) [c](JaVaScRiPt:alert(1)) [d](/console/) [e](vbscript:x)',
+          '[f](&#106;avascript:alert(1)) [g](&#x6A;avascript:alert(1)) [h](java&#9;script:alert(1)) ![i](&#106;avascript:x)',
+          '',
+          '[search](https://example.com/?a=1&amp;b=2) ![R&amp;D](https://example.com/rd.png)',
         ],
       ].join('\n'),
     )
@@ -381,7 +384,9 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
     const found = await links.evaluateAll((all) => all.map((each) => each.getAttribute('href')))
     assert.deepEqual(found, [
       ...['https://example.com/docs', 'https://example.com/logo.png', 'mailto:a@example.com'],
+      ...['https://example.com/?a=1&b=2', 'https://example.com/rd.png'],
     ])
+    assert.equal(await links.last().innerText(), 'R&D')
     assert.deepEqual(await Promise.all(attributes.map((name) => links.first().getAttribute(name))), [
       'https://example.com/docs',
       'noopener noreferrer nofollow',
