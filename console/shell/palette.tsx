@@ -20,6 +20,7 @@ const maxShown = 12
 
 function OpenPalette({ place }: { place: Place | undefined }) {
   const dialog = useRef<HTMLDialogElement>(null)
+  const list = useRef<HTMLUListElement>(null)
   const text = useSignal('')
   const active = useSignal(0)
   const { data } = useRead(organizations)
@@ -60,7 +61,9 @@ function OpenPalette({ place }: { place: Place | undefined }) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (step !== undefined) {
       event.preventDefault()
-      if (found.length > 0) active.value = (active.value + step + found.length) % found.length
+      if (found.length === 0) return
+      active.value = (active.value + step + found.length) % found.length
+      list.current?.children[active.value]?.scrollIntoView({ block: 'nearest' })
     } else if (event.key === 'Enter') {
       event.preventDefault()
       run(found[active.value])
@@ -92,17 +95,21 @@ function OpenPalette({ place }: { place: Place | undefined }) {
         }}
         onKeyDown={press}
       />
-      <ul id="palette-list" role="listbox" aria-label="Results">
+      <ul
+        ref={list}
+        id="palette-list"
+        role="listbox"
+        aria-label="Results"
+        // The focus stays in the field.
+        onMouseDown={(event) => event.preventDefault()}
+      >
         {found.map((action, at) => (
           <li
             key={`${action.section} ${action.label} ${action.to}`}
             id={`palette-${at}`}
             role="option"
             aria-selected={at === active.value}
-            onPointerDown={(event) => {
-              event.preventDefault()
-              run(action)
-            }}
+            onClick={() => run(action)}
           >
             <span dir="auto">{action.label}</span>
             <span class="quiet">{action.section}</span>

@@ -43,6 +43,7 @@ export function Combobox({
   const active = useSignal(-1)
   const isOpen = useSignal(false)
   const field = useRef<HTMLInputElement>(null)
+  const list = useRef<HTMLUListElement>(null)
   const timer = useRef(0)
   const searchVersion = useRef(0)
   const areOptionsCurrent = useRef(false)
@@ -93,6 +94,7 @@ export function Combobox({
     if (!areOptionsCurrent.current || length === 0) return
     const from = active.value < 0 && step < 0 ? length : active.value
     active.value = (from + step + length) % length
+    list.current?.children[active.value]?.scrollIntoView({ block: 'nearest' })
   }
   const press = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
@@ -154,10 +156,13 @@ export function Combobox({
         />
         <input type="hidden" name={name} value={choice.value?.value ?? ''} />
         <ul
+          ref={list}
           id={`${id}-list`}
           role="listbox"
           aria-label={label}
           hidden={!isOpen.value || options.value.length === 0}
+          // The focus stays in the field: the list closes when the field loses it.
+          onMouseDown={(event) => event.preventDefault()}
         >
           {options.value.map((option, at) => (
             <li
@@ -165,10 +170,7 @@ export function Combobox({
               id={`${id}-${at}`}
               role="option"
               aria-selected={at === active.value}
-              onPointerDown={(event) => {
-                event.preventDefault()
-                choose(option)
-              }}
+              onClick={() => choose(option)}
             >
               <span dir="auto">{option.label}</span>
               {option.detail && <span class="quiet">{option.detail}</span>}

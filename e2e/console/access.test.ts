@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { paths } from '@stemma/console/paths.ts'
+import type { Locator, Page } from 'playwright-core'
 import { noChromium } from '../sign-in/chromium.ts'
 import { checkPage, checkShown } from './check-page.ts'
 import { addManyGroups } from './many-groups.ts'
@@ -147,6 +148,56 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     await page.locator('[role=option][aria-selected=true]:last-child').waitFor()
     await page.keyboard.press('ArrowDown')
     await page.locator('[role=option][aria-selected=true]:first-child').waitFor()
+    noProblems()
+  })
+
+  test('a suggestion is chosen by a tap or a click, and not by a swipe or the right button', async () => {
+    const page = await stage.openPage(stage.owner, { hasTouch: true })
+    await page.goto(stage.at(`${paths.access(organization)}?dialog=add`))
+    const who = page.getByRole('combobox', { name: 'Person or workload' })
+    const suggestion = page.getByRole('option', { name: 'ci workload' })
+    const chosen = page.getByRole('list', { name: 'Chosen' }).getByText('ci')
+    await who.fill('ci')
+    await suggestion.click({ button: 'right' })
+    await swipeUp(page, suggestion)
+    assert.deepEqual([await suggestion.isVisible(), await chosen.count()], [true, 0])
+    await suggestion.tap()
+    await chosen.waitFor()
+    await who.and(page.locator(':focus')).waitFor()
+
+    await page.getByRole('button', { name: 'Remove ci' }).click()
+    await who.fill('ci')
+    await suggestion.click()
+    await chosen.waitFor()
+    await who.and(page.locator(':focus')).waitFor()
+
+    await page.goto(stage.at(paths.group(organization)))
+    await page.getByRole('heading', { level: 1, name: 'acme' }).waitFor()
+    await page.keyboard.press('Control+k')
+    const action = page.getByRole('option', { name: 'Identities' })
+    await action.click({ button: 'right' })
+    await swipeUp(page, action)
+    assert.equal(await action.isVisible(), true)
+    await action.tap()
+    await page.waitForURL(stage.at(paths.identities(organization)))
+    await page.context().close()
+    noProblems()
+  })
+
+  test('arrow keys keep the selected suggestion in the visible part of the list', async () => {
+    const { page } = stage
+    await addManyGroups(stage, 'fleet', 30)
+    await page.goto(stage.at(`${paths.access(organization)}?dialog=add`))
+    await page.getByRole('combobox', { name: 'In the group' }).fill('fleet-')
+    await page.getByRole('option', { name: /^fleet-00000/, selected: true }).waitFor()
+    const list = page.getByRole('listbox', { name: 'In the group' })
+    await checkKeyboardScrolls(page, list)
+
+    await page.goto(stage.at(paths.group(organization)))
+    await page.getByRole('heading', { level: 1, name: 'acme' }).waitFor()
+    await page.keyboard.press('Control+k')
+    await page.getByRole('option', { name: 'Identities' }).waitFor()
+    await checkKeyboardScrolls(page, page.getByRole('listbox', { name: 'Results' }))
     noProblems()
   })
 
@@ -435,3 +486,33 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     noProblems()
   })
 })
+
+/** Moves a finger upwards, starting on an element, which scrolls a list. */
+async function swipeUp(page: Page, from: Locator): Promise<void> {
+  const { x, y, height } = (await from.boundingBox()) ?? { x: 0, y: 0, height: 0 }
+  const start = { x: x + 20, y: y + height / 2 }
+  const client = await page.context().newCDPSession(page)
+  await client.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: [start] })
+  for (const distance of [20, 40, 60])
+    await client.send('Input.dispatchTouchEvent', {
+      ...{ type: 'touchMove', touchPoints: [{ ...start, y: start.y - distance }] },
+    })
+  await client.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] })
+  await client.detach()
+}
+
+/** Selects the last suggestion and then the first, and checks that the list scrolls to each. */
+async function checkKeyboardScrolls(page: Page, list: Locator): Promise<void> {
+  assert.equal(await list.evaluate((element) => element.scrollHeight > element.clientHeight), true)
+  for (const [key, position] of [
+    ['ArrowUp', 'last-child'],
+    ['ArrowDown', 'first-child'],
+  ]) {
+    await page.keyboard.press(key as string)
+    const selected = list.locator(`[aria-selected=true]:${position}`)
+    await selected.waitFor()
+    const [outer, inner] = [await list.boundingBox(), await selected.boundingBox()]
+    assert.ok(outer && inner)
+    assert.ok(inner.y >= outer.y - 1 && inner.y + inner.height <= outer.y + outer.height + 1, position)
+  }
+}
