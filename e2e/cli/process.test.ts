@@ -12,6 +12,7 @@ import type { Client } from './client.ts'
 import { openClient } from './client.ts'
 
 const main = join(import.meta.dirname, '../../cli/main.ts')
+const helper = join(import.meta.dirname, '../../cli/credential-helper/main.ts')
 
 describe('the process of stemma', () => {
   let platform: Platform
@@ -68,9 +69,10 @@ describe('the process of stemma', () => {
     assert.match(stderr, /^stemma: there is no group "acme\/none"/)
   })
 
-  /** Runs a script in which `stemma` is a function. */
+  /** Runs a script in which `stemma` and `helper`, the credential helper, are functions. */
   async function runScript(script: string) {
-    const args = ['-c', `stemma() { "$0" "${main}" "$@"; }\n${script}`, process.execPath]
+    const functions = `stemma() { "$0" "${main}" "$@"; }\nhelper() { "$0" "${helper}" "$@"; }`
+    const args = ['-c', `${functions}\n${script}`, process.execPath]
     const child = spawn('bash', args, {
       env: { PATH: process.env.PATH, HOME: client.home },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -84,6 +86,10 @@ describe('the process of stemma', () => {
       stdout: '1\n',
       stderr: 'stemma: standard output: ENOSPC: no space left on device, write\n',
     })
+    assert.deepEqual(await runScript('helper --help > /dev/full; echo $?'), {
+      stdout: '1\n',
+      stderr: 'docker-credential-stemma: standard output: ENOSPC: no space left on device, write\n',
+    })
   })
 
   test('keeps its exit code if nobody reads standard error', {
@@ -93,7 +99,9 @@ describe('the process of stemma', () => {
       mkfifo "$HOME/pipe"
       exec 3<> "$HOME/pipe" 4> "$HOME/pipe" 3<&-
       stemma nothing 2>&4
+      echo $?
+      helper nothing 2>&4
       echo $?`
-    assert.deepEqual(await runScript(script), { stdout: '2\n', stderr: '' })
+    assert.deepEqual(await runScript(script), { stdout: '2\n1\n', stderr: '' })
   })
 })
