@@ -31,6 +31,14 @@ describe('an operation', () => {
     )
   })
 
+  test('has no query parameter for a list of messages, which a query cannot contain', () => {
+    const { query } = operationOf('registry.Registry.ListManifestMetadata')
+    assert.deepEqual(
+      query.map(({ name }) => name),
+      ['digests'],
+    )
+  })
+
   test('exists with and without a parent if the parent is optional', () => {
     assert.equal(operationOf('iam.v2beta1.GroupsService.CreateGroup').path, '/iam/v2beta1/groups/{parent}')
     const atRoot = operationOf('iam.v2beta1.GroupsService.CreateGroup.root')

@@ -177,7 +177,7 @@ const wellKnown: Record<string, string> = {
 
 function notesOf(field: DescField, purpose: Purpose): string[] {
   const { pattern, hint, maxLength, maxItems, uid, nonNegative } = rulesOf(field)
-  const each = field.fieldKind === 'list' || field.fieldKind === 'map' ? 'each ' : ''
+  const each = eachOf(field)
   const notes = [
     purpose !== 'update' && (purpose === 'create' ? isRequiredOnCreate : isRequired)(field) && 'required',
     isOutputOnly(field) && 'set by the service',
@@ -190,4 +190,10 @@ function notesOf(field: DescField, purpose: Purpose): string[] {
     nonNegative && 'zero or greater',
   ]
   return notes.filter((note) => typeof note === 'string' && note !== '') as string[]
+}
+
+/** The strings of a field to which its rules apply, as the start of a note. Those of a map apply to its keys, too. */
+function eachOf({ fieldKind, scalar }: DescField): string {
+  if (fieldKind === 'map') return scalar === ScalarType.STRING ? 'each key and value ' : 'each key '
+  return fieldKind === 'list' ? 'each ' : ''
 }

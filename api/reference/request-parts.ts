@@ -62,7 +62,9 @@ const textMessages = new Set([
 
 function parametersOf(field: DescField, prefix: string): QueryParameter[] {
   const name = prefix + field.jsonName
-  if (field.fieldKind !== 'message' || textMessages.has(field.message.typeName)) return [{ name, field }]
+  if (!field.message || textMessages.has(field.message.typeName)) return [{ name, field }]
+  // A query cannot contain lists of messages.
+  if (field.fieldKind !== 'message') return []
   return field.message.fields.flatMap((inner) => parametersOf(inner, `${name}.`))
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { DescMessage } from '@bufbuild/protobuf'
 import { StructSchema } from '@bufbuild/protobuf/wkt'
+import { TailEventsRequestSchema } from '../gen/platform/events/v2beta1/event_pb.ts'
 import { AccountAssociation_ChainguardSchema } from '../gen/platform/iam/v2beta1/account_association_pb.ts'
 import { GroupInviteSchema } from '../gen/platform/iam/v2beta1/group_invite_pb.ts'
 import {
@@ -14,6 +15,8 @@ import {
   IdentityProvider_OIDCSchema,
   IdentityProviderSchema,
 } from '../gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import { CustomOverlaySchema } from '../gen/platform/registry/v2beta1/repo_pb.ts'
+import { SetOrganizationLimitsRequestSchema } from '../gen/platform/server/v2beta1/organization_pb.ts'
 import { AdvisoryEventSchema } from '../gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import type { Purpose, Schema, Schemas } from './schema.ts'
 import { fieldSchema, refTo, responseSchema } from './schema.ts'
@@ -90,6 +93,10 @@ describe('the schema of a field', () => {
       format: 'int32',
       minimum: 0,
     })
+    assert.deepEqual(schemaFor(TailEventsRequestSchema.field.afterSequence), {
+      type: 'string',
+      pattern: '^[0-9]+$',
+    })
     assert.equal(schemaFor(IdentityProvider_OIDCSchema.field.additionalScopes).maxItems, 50)
     const { serviceBindings } = AccountAssociation_ChainguardSchema.field
     assert.equal(schemaFor(serviceBindings).minProperties, 1)
@@ -97,6 +104,22 @@ describe('the schema of a field', () => {
     assert.deepEqual(schemaFor(GroupSchema.field.resourceLimits, 'response'), {
       ...{ type: 'object', additionalProperties: { type: 'integer', format: 'int32' } },
       readOnly: true,
+    })
+  })
+
+  test('applies the rules of strings to the keys of a map, and to its values if these are strings', () => {
+    const { resourceLimits } = SetOrganizationLimitsRequestSchema.field
+    assert.deepEqual(schemaFor(resourceLimits), {
+      type: 'object',
+      propertyNames: { maxLength: 64 },
+      additionalProperties: { type: 'integer', format: 'int32' },
+      maxProperties: 100,
+    })
+    assert.deepEqual(schemaFor(CustomOverlaySchema.field.environment), {
+      type: 'object',
+      propertyNames: { maxLength: 4096 },
+      additionalProperties: { type: 'string', maxLength: 4096 },
+      maxProperties: 200,
     })
   })
 

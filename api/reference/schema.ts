@@ -164,7 +164,7 @@ function typeSchema(schemas: Schemas, field: DescField, purpose: Purpose): Schem
     case 'map':
       return {
         type: 'object',
-        ...(field.mapKey === ScalarType.STRING ? {} : { propertyNames: { pattern: '^-?[0-9]+$' } }),
+        ...keySchema(field, purpose),
         additionalProperties: valueSchema(schemas, field, purpose),
         ...(mustHaveEntry ? { minProperties: 1 } : {}),
         ...(maxEntries ? { maxProperties: maxEntries } : {}),
@@ -188,20 +188,30 @@ const innerPurpose = ({ fieldKind, message }: DescField, purpose: Purpose): Purp
 
 /** Rules apply to requests only: a stored value may be older than a rule. */
 function ruleSchema(field: DescField): Schema {
-  const { pattern, maxLength, nonNegative, uid } = rulesOf(field)
+  if (field.scalar === ScalarType.STRING)
+    return { ...stringRules(field), ...(mayNotBeEmpty(field) ? { minLength: 1 } : {}) }
+  if (!rulesOf(field).nonNegative) return {}
+  return scalarSchema(field.scalar).type === 'string' ? { pattern: '^[0-9]+$' } : { minimum: 0 }
+}
+
+function stringRules(field: DescField): Schema {
+  const { pattern, maxLength, uid } = rulesOf(field)
   return {
     ...(pattern === '' ? {} : { pattern: `^(?:${pattern.replace(/^\^(.*)\$$/s, '$1')})$` }),
     ...(pattern === '' && (uid || isScope(field)) ? { pattern: uidPattern } : {}),
     ...(maxLength > 0 ? { maxLength } : {}),
-    // A required map must have an entry, but its values may be empty.
-    ...(isRequiredOnCreate(field) &&
-    field.fieldKind !== 'map' &&
-    field.scalar === ScalarType.STRING &&
-    pattern === ''
-      ? { minLength: 1 }
-      : {}),
-    ...(nonNegative ? { minimum: 0 } : {}),
   }
+}
+
+/** A required map must have an entry, but its values may be empty. */
+const mayNotBeEmpty = (field: DescField) =>
+  isRequiredOnCreate(field) && field.fieldKind !== 'map' && rulesOf(field).pattern === ''
+
+/** The rules of strings apply to the keys of a map, and to its values if these are strings. */
+function keySchema(field: DescField & { fieldKind: 'map' }, purpose: Purpose): Schema {
+  if (field.mapKey !== ScalarType.STRING) return { propertyNames: { pattern: '^-?[0-9]+$' } }
+  const rules = purpose === 'response' ? {} : stringRules(field)
+  return Object.keys(rules).length === 0 ? {} : { propertyNames: rules }
 }
 
 function enumSchema(desc: DescEnum): Schema {
