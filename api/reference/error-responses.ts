@@ -1,5 +1,8 @@
 // The errors of calls, as the reference documents them (AIP-193; docs/specification.md, Errors).
 import type { JsonObject } from '@bufbuild/protobuf'
+import { getOption } from '@bufbuild/protobuf'
+import { not_found } from '../gen/platform/common/resource_pb.ts'
+import type { Method } from '../method.ts'
 import { groupUid } from './examples.ts'
 import type { Operation } from './operations.ts'
 
@@ -185,20 +188,28 @@ export const errorResponses = {
 
 /** The errors to document for an operation. All others, such as 500 and 503, are its `default` response in OpenAPI. */
 export function errorResponsesOf(operation: Operation): ErrorResponse[] {
-  const { method, variables, body, acceptsIfMatch } = operation
+  const { method, body, acceptsIfMatch } = operation
   const { access } = method
   const needsToken = !access?.open || access.credential !== ''
-  // A read with capabilities but without a scope is a list, which is empty for a caller without access.
-  const isList = method.isRead && Boolean(access?.capabilities.length) && method.scope.length === 0
   return [
     errorResponses.invalidRequest,
     ...(needsToken ? [errorResponses.unauthenticated] : []),
-    ...(needsToken && !isList ? [errorResponses.permissionDenied] : []),
-    ...(variables.length > 0 ? [errorResponses.notFound] : []),
+    ...(needsToken && !isOpenList(method) ? [errorResponses.permissionDenied] : []),
+    ...(mayNameMissing(operation) ? [errorResponses.notFound] : []),
     ...(body?.type === 'application/json' ? [errorResponses.conflict] : []),
     ...(acceptsIfMatch ? [errorResponses.changed] : []),
     ...(body ? [errorResponses.tooLarge, errorResponses.unsupportedType] : []),
     ...(method.isCreate ? [errorResponses.keyReused] : []),
     errorResponses.tooManyRequests,
   ]
+}
+
+/** Whether the call is a list of everything that the caller may see, which is empty for a caller without access. */
+const isOpenList = ({ desc, isRead, access, scope }: Method) =>
+  /^(?:List|Export)/.test(desc.name) && isRead && Boolean(access?.capabilities.length) && scope.length === 0
+
+/** Whether the call can be about something that does not exist. */
+function mayNameMissing({ method, variables }: Operation): boolean {
+  const needsScope = method.scope.length > 0 && !method.access?.scopeOptional
+  return variables.length > 0 || needsScope || getOption(method.desc, not_found)
 }

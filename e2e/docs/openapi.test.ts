@@ -1,15 +1,24 @@
 // The OpenAPI document is valid; its examples and the responses of a real server match its schemas.
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { Validator } from '@seriousme/openapi-schema-validator'
+import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
+import { DeliveriesService } from '@stemma/api/gen/platform/events/v2beta1/delivery_pb.ts'
+import { EventsService } from '@stemma/api/gen/platform/events/v2beta1/event_pb.ts'
+import { Groups as V1Groups } from '@stemma/api/gen/platform/iam/group_pb.ts'
+import { AccessService } from '@stemma/api/gen/platform/iam/v2beta1/access_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import {
   IdentityProviderSchema,
   IdentityProvidersService,
 } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { Registry } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
+import { describeMethod } from '@stemma/api/method.ts'
 import { errorResponses } from '@stemma/api/reference/error-responses.ts'
 import { bodyExample, exampleOf, groupUid } from '@stemma/api/reference/examples.ts'
 import type { OpenApi } from '@stemma/api/reference/openapi.ts'
@@ -17,6 +26,7 @@ import { makeOpenApi } from '@stemma/api/reference/openapi.ts'
 import { describeServices } from '@stemma/api/reference/operations.ts'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
+import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import type { CallResult, Door, ErrorBody } from '../../server/testing/doors.ts'
 import { restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
@@ -193,6 +203,30 @@ describe('a server', () => {
       const count = Object.keys(matrix).filter((name) => !isForPeople.test(name)).length
       assert.ok(okCount > 0.85 * count, `${okCount} of ${count}`)
     })
+  })
+
+  test('documents refusals and missing resources of calls that are no lists or name nothing in their path', async () => {
+    const { organization, identity, token } = platform.owner
+    const roleless = await platform.addIdentity(organization)
+    const missing = `${organization}/${'0'.repeat(16)}`
+    const questions = [{ identity, resource: organization, capability: 'groups.list' }]
+    const code = generateKeyPairSync('x25519').publicKey.export({ format: 'jwk' }).x as string
+    const requests = [{ roleBinding: { identityUid: identity, roleUid: builtInRole('viewer').uid } }]
+    for (const [status, method, request, caller] of [
+      [403, AccessService.method.batchCheckAccess, { questions }, roleless.token],
+      [403, Registry.method.getPackageVersionMetadata, { package: 'curl' }, roleless.token],
+      [404, GroupsService.method.lookupGroup, {}, token],
+      [404, V1Groups.method.lookupGroup, {}, token],
+      [404, Auth.method.getHeadlessSession, { code }, token],
+      [404, DeliveriesService.method.listDeliveries, { subscription: missing }, token],
+      [404, EventsService.method.tailEvents, { group: missing }, token],
+      [404, RoleBindingsService.method.batchCreateRoleBindings, { parent: missing, requests }, token],
+    ] as const) {
+      const name = describeMethod(method).name
+      assert.equal((await door.send(method, request, caller, {})).http, status, name)
+      const described = operations.find(({ operation }) => `platform.${operation.operationId}` === name)
+      assert.ok(described && status in described.operation.responses, `${name} ${status}`)
+    }
   })
 
   /** A new parent for the resource that a method creates: the group itself, or a resource in the group. */

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/common/resource.proto.
  */
 export const file_platform_common_resource: GenFile = /*@__PURE__*/
-  fileDesc("Ch5wbGF0Zm9ybS9jb21tb24vcmVzb3VyY2UucHJvdG8SD3BsYXRmb3JtLmNvbW1vbiKaAQoIUmVzb3VyY2USKAoHY29sdW1ucxgBIAMoCzIXLnBsYXRmb3JtLmNvbW1vbi5Db2x1bW4SDgoGcGFyZW50GAIgASgJEhEKCXNlcGFyYXRvchgDIAEoCRISCgpuYW1lX2ZpZWxkGAQgASgJEhkKEWhhc191aWRfb2ZfcGFyZW50GAUgASgIEhIKCmV2ZW50X3R5cGUYBiABKAkiRAoGQ29sdW1uEg0KBXRpdGxlGAEgASgJEg4KBmZpZWxkcxgCIAMoCRIMCgR3aWRlGAMgASgIEg0KBWJ5dGVzGAQgASgIOlgKCHJlc291cmNlEh8uZ29vZ2xlLnByb3RvYnVmLk1lc3NhZ2VPcHRpb25zGJyIAyABKAsyGS5wbGF0Zm9ybS5jb21tb24uUmVzb3VyY2VSCHJlc291cmNlOjwKCGV4YW1wbGVzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYnYgDIAMoCVIIZXhhbXBsZXM6PwoKZXZlbnRfdHlwZRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGJ6IAyABKAlSCWV2ZW50VHlwZWIGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("Ch5wbGF0Zm9ybS9jb21tb24vcmVzb3VyY2UucHJvdG8SD3BsYXRmb3JtLmNvbW1vbiKaAQoIUmVzb3VyY2USKAoHY29sdW1ucxgBIAMoCzIXLnBsYXRmb3JtLmNvbW1vbi5Db2x1bW4SDgoGcGFyZW50GAIgASgJEhEKCXNlcGFyYXRvchgDIAEoCRISCgpuYW1lX2ZpZWxkGAQgASgJEhkKEWhhc191aWRfb2ZfcGFyZW50GAUgASgIEhIKCmV2ZW50X3R5cGUYBiABKAkiRAoGQ29sdW1uEg0KBXRpdGxlGAEgASgJEg4KBmZpZWxkcxgCIAMoCRIMCgR3aWRlGAMgASgIEg0KBWJ5dGVzGAQgASgIOlgKCHJlc291cmNlEh8uZ29vZ2xlLnByb3RvYnVmLk1lc3NhZ2VPcHRpb25zGJyIAyABKAsyGS5wbGF0Zm9ybS5jb21tb24uUmVzb3VyY2VSCHJlc291cmNlOjwKCGV4YW1wbGVzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYnYgDIAMoCVIIZXhhbXBsZXM6PwoKZXZlbnRfdHlwZRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGJ6IAyABKAlSCWV2ZW50VHlwZTo9Cglub3RfZm91bmQSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxifiAMgASgIUghub3RGb3VuZGIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
  * How clients name and show a resource. It is an option of the message of the resource.
@@ -226,4 +226,13 @@ export const examples: GenExtension<MethodOptions, string[]> = /*@__PURE__*/
  */
 export const event_type: GenExtension<MethodOptions, string> = /*@__PURE__*/
   extDesc(file_platform_common_resource, 2);
+
+/**
+ * The call can fail with `NOT_FOUND`, although its request names no resource. The reference documents this error without
+ * the option for calls whose path has a variable and for calls that need a scope.
+ *
+ * @generated from extension: bool not_found = 50207;
+ */
+export const not_found: GenExtension<MethodOptions, boolean> = /*@__PURE__*/
+  extDesc(file_platform_common_resource, 3);
 
