@@ -494,7 +494,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platform.events.v2beta1.TailEventsRequest.after_sequence": "Only events after this sequence number: the `sequence` of a response, or 0 for all events that are kept. Absent: only events after the call.",
   "platform.events.v2beta1.TailEventsRequest.follow": "Whether the stream goes on with new events when it has sent those that exist.",
   "platform.events.v2beta1.TailEventsResponse": "An event, or only a sequence number if there are no further events yet.",
-  "platform.events.v2beta1.TailEventsResponse.event": "The event as a CloudEvent 1.0 in JSON format. Absent in a response that only states the sequence number: one is sent after the events that exist, and then every 15 seconds if there are no events.",
+  "platform.events.v2beta1.TailEventsResponse.event": "The event as a CloudEvent 1.0 in JSON format. Absent in a response that only states the sequence number: one is sent after the events that exist, and then every 15 seconds if there are no events. Without `follow`, it is the last response: a stream that ends before it was ended early, and is continued after the last `sequence`.",
   "platform.events.v2beta1.TailEventsResponse.sequence": "Sequence number up to which all events were sent. The numbers are those of the organization, so events in other groups leave gaps.",
   "platform.events.v2beta1.SubscriptionsService": "Subscriptions send the events of a group, and of everything below it, to a URL. Each event is a CloudEvent, sent at least once.",
   "platform.events.v2beta1.SubscriptionsService.ListSubscriptions": "Lists the subscriptions that the caller may see.",
