@@ -192,7 +192,7 @@ function notesOf(field: DescField, purpose: Purpose): string[] {
   return notes.filter((note) => typeof note === 'string' && note !== '') as string[]
 }
 
-/** The strings of a field to which its rules apply, as the start of a note. Those of a map apply to its keys, too. */
+/** The start of a note: the strings to which the rules of a field apply. In a map, they also apply to the keys. */
 function eachOf({ fieldKind, scalar }: DescField): string {
   if (fieldKind === 'map') return scalar === ScalarType.STRING ? 'each key and value ' : 'each key '
   return fieldKind === 'list' ? 'each ' : ''

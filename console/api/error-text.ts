@@ -44,13 +44,13 @@ export function errorText(error: unknown): ErrorText {
 export const isSignInTooOld = ({ preconditionViolations }: StemmaError) =>
   preconditionViolations.some(({ type }) => type === 'FRESH_SIGN_IN_REQUIRED')
 
-/** Whether a limit of a group is reached. If there were too many calls, the server says when to try again. */
+/** Whether a limit of a group is reached. An error because of too many calls differs: it has a retry delay. */
 const isLimitReached = ({ code, retryDelayMs, details }: StemmaError) =>
   code === Code.RESOURCE_EXHAUSTED &&
   retryDelayMs === undefined &&
   details.some((detail) => detail['@type'] === 'type.googleapis.com/google.rpc.QuotaFailure')
 
-/** The message without the name of its code. If a limit was exceeded, also when to try again. */
+/** The message without the name of its code. If there were too many calls, also when to try again. */
 function sentenceOf({ code, status, message, retryDelayMs }: StemmaError): string {
   if (code === Code.UNAVAILABLE && status === undefined)
     return 'Check the connection, or wait until the server is running again.'

@@ -121,7 +121,7 @@ const differences = (before: readonly string[], now: readonly string[]): string[
 }
 
 const secrets = ['code', 'url', 'password', 'token', 'secret']
-const random = ['etag', 'keyId', 'createTime', 'updateTime', 'issuerKeys', ...secrets]
+const varyingFields = ['etag', 'keyId', 'createTime', 'updateTime', 'issuerKeys', ...secrets]
 /** Fields of subscriptions and deliveries that the sender sets in the background. */
 const ofSender = [
   'handshake',
@@ -138,7 +138,7 @@ const ofSender = [
 function normalized({ body, error }: CallResult): unknown {
   if (error) return error.code
   const text = JSON.stringify(body, (key, value) =>
-    [...random, ...ofSender].includes(key) ? undefined : value,
+    [...varyingFields, ...ofSender].includes(key) ? undefined : value,
   )
   return JSON.parse(
     text.replaceAll(/[0-9a-f]{16}/g, 'segment').replaceAll(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"time"'),

@@ -78,6 +78,7 @@ async function sendSome(
   const end = clock() + turnMs
   let health: Health = destination.queue
   let pauseUntil = 0
+  /** The part of the pause that the sink has asked for, by `Retry-After` or by its rate (see `releaseQueue`). */
   let restUntil = 0
   let reason: string | undefined
   const most = rate === null ? maxPerTurn : Math.min(maxPerTurn, Math.ceil(rate / 60))

@@ -26,7 +26,7 @@ const withWrite = (store: Store, write: (original: Store['write']) => Store['wri
   write: write(store.write),
 })
 
-/** Writes of this store throw these errors first, one each, without or after a commit. */
+/** The first writes throw these errors, one each; `undefined` is a success. `lostResponse` comes after the commit. */
 const failingFirst = (store: Store, errors: unknown[], afterCommit = async () => {}): Store =>
   withWrite(store, (write) => async (work, deadline) => {
     const error = errors.shift()
@@ -139,7 +139,7 @@ onEach(['SQLite', 'PostgreSQL'], 'events without a transaction', (testStore) => 
     assert.deepEqual([await recorded(), counts], [['a', 'b', 'c'], { errors: 1, lost: 1 }])
   })
 
-  test('are inserted at a stop after a failed attempt, and counted as lost after three', async () => {
+  test('are inserted by a stop although two attempts fail, and counted as lost after three', async () => {
     const brief = open({ store: failingFirst(store, [unavailable(), unavailable()]), retryMs: 1 })
     brief.add('a', 'b', 'c')
     await brief.queue.stop()
@@ -160,7 +160,7 @@ onEach(['SQLite', 'PostgreSQL'], 'events without a transaction', (testStore) => 
     assert.deepEqual([await recorded(), queue.waiting(), counts], [['a', 'b'], 0, { errors: 0, lost: 2 }])
   })
 
-  test('that were added before a flush are recorded after it, even if a turn begins meanwhile', async () => {
+  test('that were added before a flush are recorded when it returns, even if a turn was already running', async () => {
     const slow = withWrite(store, (write) => async (work, deadline) => {
       await sleep(5)
       return write(work, deadline)

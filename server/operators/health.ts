@@ -44,7 +44,8 @@ export function* measureHealth(): Work<MeasuredHealth> {
 
 const countOf = (row: readonly unknown[] | undefined) => BigInt(Number(row?.[0] ?? 0))
 
-/** In bytes. For PostgreSQL, everything after `--` is a comment; for SQLite, `pg …` is one. */
+// In bytes. SQLite skips the comment. `forPostgres` makes its content part of the statement, and the `--` in it turns
+// the rest of the line into a comment.
 const storeSize = raw(
   'select /*pg pg_database_size(current_database()) -- */ page_count * page_size from pragma_page_count, pragma_page_size',
 )

@@ -36,8 +36,8 @@ export async function forwardToOidcProvider(deps: ForwardDependencies, page: Pag
   // A link may contain the code as `user_code`, which oidc-provider would submit. As `code`, it only prefills the form,
   // and the person must submit it.
   if (path === paths.device) renameParameter(query, 'user_code', 'code')
-  // oidc-provider would store `state` in the session, which may be a cookie. Only a redirect after the sign-out needs
-  // `state`, and no client has registered such a redirect.
+  // oidc-provider would store `state` in the session, which may be a cookie and must stay small. Only a redirect after
+  // the sign-out needs `state`, and no client has registered such a redirect.
   if (path === paths.logout) query.delete('state')
   if (request.method === 'POST' && formEndpoints.includes(path)) {
     const form = await readForm(request)

@@ -36,9 +36,10 @@ export type Meters = {
 }
 
 /**
- * A table of at most `maxMeters`. A table that is full first drops meters whose buckets are full
- * again, which loses nothing. Then it drops meters whose buckets are all at least half full. So an
- * empty bucket is forgotten only while more than `maxMeters / 2` meters have a bucket that is less
+ * A table of at most `maxMeters`. When there is no room for another one, it first drops meters whose
+ * buckets are all full again, which loses nothing, and then meters whose buckets are all at least
+ * half full. Meters with running calls are dropped only if there are no others. So an empty bucket is
+ * forgotten only while more than `maxMeters / 2` meters have a running call or a bucket that is less
  * than half full.
  * `usedShareOf` returns the used share of a meter's most used bucket (see `usedShare`).
  */

@@ -64,7 +64,7 @@ export function* changeMemberships(
 }
 
 /**
- * The people of active users, except members of SCIM groups with the mapping id `exceptMembersOf`:
+ * The identities of active users, except members of SCIM groups with the mapping id `exceptMembersOf`:
  * several groups can have the same displayName, so somebody removed from one may still be in
  * another.
  */

@@ -10,7 +10,7 @@ export type PushedManifest = {
   digest: string
   mediaType: string
   tags: readonly string[]
-  /** The digests to which existing tags pointed, by their names. */
+  /** The digests to which existing tags pointed, by tag name. */
   previous: ReadonlyMap<string, string>
 }
 
