@@ -83,15 +83,17 @@ onEachStore('workloads of other organizations that have roles in an organization
     await platform.store.read(() => recordStatements(readForeignWorkloads(organization, now), statements))
     for (const statement of statements) {
       const plan = await explain(statement)
-      assert.match(plan, /(?:COVERING INDEX|Index Only Scan using) role_bindings_of_foreign_workloads/)
+      assert.match(plan, /(?:COVERING INDEX|Scan using|Index Scan on) role_bindings_of_foreign_workloads/)
       assert.match(plan, /\(root=\?|Index Cond: \(\(?root = /)
     }
   })
 
   test('are found by their uids if they may accept tokens of this server', async () => {
-    for (const condition of candidatesAmong(workloads(partner, 100), 'http://stemma.test')) {
+    for (const condition of candidatesAmong(workloads(partner, 10), 'http://stemma.test')) {
       const plan = await explain(sql`select proto from identities where ${condition} limit 101`)
-      assert.match(plan, /USING INDEX sqlite_autoindex_identities_1 \(uid=\?\)|\bidentities_pkey\b/)
+      // PostgreSQL may also use another index that contains the uid. It must not read by `pattern_issuer`.
+      assert.match(plan, /USING INDEX sqlite_autoindex_identities_1 \(uid=\?\)|Index Cond: \(uid = ANY/)
+      assert.doesNotMatch(plan, /Index Cond: .*pattern_issuer/)
     }
   })
 
