@@ -25,16 +25,14 @@ const requiredHeaders = ['authorization', ...boundHeaders]
  * take the next request on the connection, which may be that of another caller, for the body.
  */
 const connectionHeaders = new Set([
-  ...[
-    'connection',
-    'expect',
-    'keep-alive',
-    'proxy-connection',
-    'te',
-    'trailer',
-    'transfer-encoding',
-    'upgrade',
-  ],
+  'connection',
+  'expect',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
 ])
 
 const headerLine = /^([A-Za-z0-9-]+): ?([ -~]*)$/
