@@ -82,6 +82,11 @@ const trusting: Record<string, (robot: string, team: string) => JsonObject> = {
   }),
 }
 
+const creationIn = (team: string) => ({
+  parent: team,
+  identity: { name: 'new', claimMatch: { issuer: ciIssuer, subject: 'new' } },
+})
+
 examples('an administrator of identities in a team', {
   ...Object.fromEntries(
     Object.entries(trusting).map(([way, claimMatchOf]) => [
@@ -162,10 +167,7 @@ examples('an administrator of identities in a team', {
   ) {
     const { platform, owner } = stage
     const { team, admin } = await makeTeam(stage)
-    const creation = {
-      parent: team,
-      identity: { name: 'new', claimMatch: { issuer: ciIssuer, subject: 'new' } },
-    }
+    const creation = creationIn(team)
     const subjectPatterns = [
       `${team}/.+`,
       `(${team}/.+|${'0'.repeat(40)}/.+)`,
@@ -189,10 +191,7 @@ examples('an administrator of identities in a team', {
   ) {
     const { platform, owner } = stage
     const { team, admin } = await makeTeam(stage)
-    const creation = {
-      parent: team,
-      identity: { name: 'new', claimMatch: { issuer: ciIssuer, subject: 'new' } },
-    }
+    const creation = creationIn(team)
     const first = await makeIdentity(stage, team, { issuer, subjectPattern: `${team}/.+` })
     const partner = await makePartner(stage, { issuer, subjectPattern: `${'0'.repeat(40)}|${first}` })
     await stage.succeed(createIdentity, creation, admin.token)
