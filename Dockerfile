@@ -8,16 +8,18 @@ COPY cli/package.json cli/
 # The base image has Node, so the optional Node package is not installed. Nor is PostgreSQL, which only tests need.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --workspace=@stemma/server --workspace=@stemma/cli
 
-# The files of the web console, bundled from its sources.
-FROM node:24-slim AS console
+# The bundles of the server and of the web console.
+FROM node:24-slim AS build
 WORKDIR /stemma
 COPY package.json package-lock.json ./
 COPY api/package.json api/
 COPY console/package.json console/
-RUN npm ci --ignore-scripts --workspace=@stemma/console
+COPY server/package.json server/
+RUN npm ci --ignore-scripts --workspace=@stemma/console --workspace=@stemma/server
 COPY api api
 COPY console console
-RUN node console/build/main.ts /assets
+COPY server server
+RUN node console/build/main.ts /assets && node server/build/main.ts /bundle
 
 FROM node:24-slim
 WORKDIR /stemma
@@ -31,7 +33,8 @@ COPY api api
 COPY cli cli
 COPY server server
 COPY docs docs
-COPY --from=console /assets server/console/assets
+COPY --from=build /assets server/console/assets
+COPY --from=build /bundle server/bundle
 RUN ln -s /stemma/server/bin/stemmad.mjs /usr/local/bin/stemmad \
  && ln -s /stemma/cli/bin/stemma.mjs /usr/local/bin/stemma \
  && install -d -o node -g node -m 700 /data

@@ -9,7 +9,7 @@ export const mayImport: Record<string, string[]> = {
   api: [],
   cli: ['api'],
   console: ['api'],
-  scripts: ['api', 'console', 'server/config'],
+  scripts: ['api', 'console', 'server/build', 'server/config'],
   e2e: ['*', 'server/testing'],
   bench: ['*', 'server/testing'],
   'server/app': ['*'],
@@ -45,6 +45,8 @@ export const mayImport: Record<string, string[]> = {
   'server/log': ['server/threads'],
   'server/bounded-map': [],
   'server/lazily': [],
+  'server/package-files': [],
+  'server/build': ['server/bin', 'server/package.json'],
   'server/store': [],
   'server/events': ['server/store'],
   'server/blobs': [],
@@ -115,7 +117,7 @@ export const restrictedFiles: Record<string, string[]> = {
 }
 
 /** Every room of the server may import these. */
-export const sharedRooms = ['server/bounded-map', 'server/lazily', 'type server/log']
+export const sharedRooms = ['server/bounded-map', 'server/lazily', 'server/package-files', 'type server/log']
 
 /** Folders that only files of the same room may import, whatever the table says. */
 export const internalFolders = ['server/store/statement/']

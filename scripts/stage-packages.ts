@@ -1,10 +1,11 @@
 // Writes the files of the published packages: JavaScript, type declarations, manifests and other files. The sources
-// are compiled, because Node runs no TypeScript below node_modules.
+// are compiled, because Node runs no TypeScript below node_modules. Those of the server are bundled.
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bundleConsole } from '../console/build/build.ts'
 import { writeBundle } from '../console/build/bundle-folder.ts'
+import { bundleServer } from '../server/build/bundle-server.ts'
 import { wantedMajor } from './pinned-node.mjs'
 
 export const packages = ['api', 'server', 'cli']
@@ -15,6 +16,7 @@ type Manifest = {
   exports?: Record<string, string>
   bin?: Record<string, string>
   private?: boolean
+  dependencies?: Record<string, string>
   devDependencies?: unknown
 }
 
@@ -22,10 +24,9 @@ type Manifest = {
 export async function stagePackages(folder: string): Promise<string[]> {
   compile(folder)
   for (const name of packages) stage(name, folder)
+  await bundleServer(join(folder, 'server/bundle'), '..')
   writeBundle(join(folder, 'server/console/assets'), await bundleConsole())
   stageGuides(join(folder, 'server/reference/guides'))
-  // Packages contain the bundle but not the sources of the console, which bundle-sources needs.
-  for (const ending of ['js', 'd.ts']) rmSync(join(folder, `server/console/bundle-sources.${ending}`))
   return packages.map((name) => join(folder, name))
 }
 
@@ -53,6 +54,7 @@ function stage(name: string, folder: string): void {
   if (existsSync(join(from, 'README.md'))) cpSync(join(from, 'README.md'), join(to, 'README.md'))
   cpSync(join(root, 'LICENSE'), join(to, 'LICENSE'))
   const manifest = JSON.parse(readFileSync(join(from, 'package.json'), 'utf8')) as Manifest
+  if (name === 'server') delete manifest.dependencies?.['@stemma/api'] // the bundle contains it
   for (const launcher of new Set(Object.values(manifest.bin ?? {}))) stageLauncher(to, launcher)
   writeFileSync(join(to, 'package.json'), `${JSON.stringify(publishedManifest(manifest), undefined, 2)}\n`)
 }
@@ -64,8 +66,8 @@ function stageLauncher(folder: string, launcher: string): void {
   const text = source
     .replace('../../scripts/pinned-node.mjs', './pinned-node.mjs')
     .replace(/('\.\.\/[^']*main)\.ts'/g, "$1.js'")
-  if (!text.includes('./pinned-node.mjs') || !text.includes("main.js'"))
-    throw new Error(`${launcher} does not start main.ts with pinned-node.mjs`)
+  if (!text.includes('./pinned-node.mjs') || !/main\.js'|start\.mjs'/.test(text))
+    throw new Error(`${launcher} does not start its program with pinned-node.mjs`)
   writeFileSync(file, text)
   cpSync(join(import.meta.dirname, 'pinned-node.mjs'), join(folder, 'bin/pinned-node.mjs'))
 }

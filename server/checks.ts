@@ -1,12 +1,12 @@
 // Checks of text from callers. Their time can grow faster than the length of the text, so threads perform them
 // (checks-thread.ts).
 import { availableParallelism } from 'node:os'
-import { extname } from 'node:path'
 import { tooManyRequests, unavailable } from './aip/errors.ts'
 import { rootOf } from './aip/uid.ts'
 import type { MatchTask, RunMatch } from './claims/matcher.ts'
 import type { PatternRule, PatternVerdict } from './claims/pattern-rule.ts'
 import type { TrustTask } from './claims/trust.ts'
+import { threadProgram } from './package-files.ts'
 import type { ChartContent, Checks, Sbom } from './resources/dependencies.ts'
 import type { ChartTask } from './resources/registry/content/images/read-chart.ts'
 import type { SbomTask } from './resources/registry/content/images/read-sbom.ts'
@@ -25,9 +25,6 @@ export type CheckTask =
 /** The answer of a thread: the result of a check, or the stack of an unexpected error. */
 export type CheckAnswer = { result: unknown } | { error: string }
 
-/** The extension is `.ts` in the sources and `.js` in the published package. */
-const program = new URL(`./checks-thread${extname(import.meta.filename)}`, import.meta.url)
-
 /**
  * Two threads, if there are cores for both and for the event loop: while a costly task occupies
  * one thread, the other performs the remaining tasks. With fewer cores, a second thread would only
@@ -35,7 +32,7 @@ const program = new URL(`./checks-thread${extname(import.meta.filename)}`, impor
  * 0.4 s), because a thread may get little CPU time on a busy machine.
  */
 const limits: PoolOptions = {
-  program,
+  program: threadProgram('checks-thread'),
   maxThreads: availableParallelism() > 2 ? 2 : 1,
   maxWaiting: 64,
   maxPerOwner: 4,

@@ -1,8 +1,8 @@
 // The role of a worker: what it shares with the other threads of its process, and which calls they perform for it.
-import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Config } from './config/config.ts'
 import type { Core } from './core.ts'
+import { threadProgram } from './package-files.ts'
 import type { Series } from './rpc/metrics.ts'
 import { maxYoungGenerationSizeMb } from './threads/young-generation.ts'
 import type { MaybePromise } from './wire/maybe-promise.ts'
@@ -50,7 +50,3 @@ export function laneOf(config: Config, shared: SharedState): Lane | undefined {
     now: Date.now,
   })
 }
-
-/** The extension is `.ts` in the sources and `.js` in the published package. */
-export const threadProgram = (name: string) =>
-  new URL(`./${name}${extname(import.meta.filename)}`, import.meta.url)

@@ -49,11 +49,10 @@ async function compare(
   compared: keyof Sample,
   settings: () => Promise<string[]> = async () => [],
 ): Promise<Line> {
-  await using recorded = await startBenchServer(200, await settings())
-  await using unrecorded = await startBenchServer(200, await settings(), undefined, 'server-core', [
-    '--import',
-    withoutRecording,
-  ])
+  const start = async (sourceFlags: string[]) =>
+    startBenchServer(200, await settings(), undefined, 'server-core', sourceFlags)
+  await using recorded = await start([])
+  await using unrecorded = await start(['--import', withoutRecording])
   await using load = startProcess('load-core', 'bench/load/http-load.ts')
   const create = (bench: BenchServer, duration: number) =>
     measure(load, bench.server, { request: createRequestOf(bench), inFlight, seconds: duration })

@@ -4,14 +4,18 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { allocatorEnvironment, nodeFlagsOf } from '../../server/bin/node-flags.mjs'
+import { serverProgram } from '../../server/bin/program.mjs'
 import type { LoopDelay, Usage } from './bench-process.ts'
 import type { Cores } from './cores.ts'
 import { pin, pinInBackground } from './cores.ts'
 
 const root = join(import.meta.dirname, '../..')
 const benchProcess = join(import.meta.dirname, 'bench-process.ts')
+/** What `npm start` runs: a bundle, or the sources if they have changed since `npm ci`. */
+const stemmad = fileURLToPath(serverProgram())
 const peakReporter = join(import.meta.dirname, 'peak.ts')
 
 /** Disposing of a process stops it. */
@@ -33,13 +37,17 @@ const stopTimeoutMs = 10_000
 export const startProcess = (cores: Cores, file: string, args: string[] = [], nodeFlags: string[] = []) =>
   start(pin(cores, commandOf(file, args, nodeFlags)))
 
+/** `args` begin with `serve`. */
+export const startServe = (cores: Cores, args: string[]) =>
+  startProcess(cores, stemmad, args, nodeFlagsOf('serve'))
+
 /** Like `startProcess`, for a process with a lower priority (`nice`). */
 export const startInBackground = (cores: Cores, file: string) =>
   start(pinInBackground(cores, commandOf(file, [], [])))
 
 function commandOf(file: string, args: string[], nodeFlags: string[]): string[] {
   const flags = ['--disable-warning=ExperimentalWarning', ...nodeFlags, '--import', benchProcess]
-  return [process.execPath, ...flags, join(root, file), ...args]
+  return [process.execPath, ...flags, resolve(root, file), ...args]
 }
 
 function start([command = '', ...commandArgs]: string[]): Process {
@@ -88,14 +96,17 @@ const highRates = ['read', 'list', 'write', 'exchange'].flatMap((name) => [
   ['caller', 'organization', 'address'].map((scope) => `${scope}=10000000`).join(','),
 ])
 
+/** With `sourceFlags`, the sources run, with these flags of Node. */
 export async function startStemmad(
   settings: string[],
   port: number,
   cores: Cores = 'server-core',
-  nodeFlags: string[] = [],
+  sourceFlags?: string[],
 ): Promise<Server> {
   const args = ['serve', ...settings, ...highRates, '--rate-sign-in', 'address=10000000']
-  const server = startProcess(cores, 'server/main.ts', args, [...nodeFlagsOf('serve'), ...nodeFlags])
+  const server = sourceFlags
+    ? startProcess(cores, 'server/main.ts', args, [...nodeFlagsOf('serve'), ...sourceFlags])
+    : startServe(cores, args)
   await untilReady(port).catch(async (error: unknown) => {
     await server.stop()
     throw error
@@ -107,7 +118,7 @@ export async function startStemmad(
 export async function runMeasured(args: string[]): Promise<{ seconds: number; memory: number }> {
   const flags = ['--disable-warning=ExperimentalWarning', ...nodeFlagsOf(args[0]), '--import', peakReporter]
   const started = performance.now()
-  const child = spawn(process.execPath, [...flags, join(root, 'server/main.ts'), ...args], {
+  const child = spawn(process.execPath, [...flags, stemmad, ...args], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
   const reported = once(child, 'message')

@@ -1,10 +1,9 @@
 // The server that is attacked: stemmad with its default limits, on a temporary store with some tenants.
 import type { ForeignIssuer } from '../../e2e/sign-in/foreign-issuer.ts'
-import { nodeFlagsOf } from '../../server/bin/node-flags.mjs'
 import { readConfig } from '../../server/config/config.ts'
 import { openStore, prepareStore } from '../../server/storage.ts'
 import type { Server } from '../load/processes.ts'
-import { startProcess, untilReady } from '../load/processes.ts'
+import { startServe, untilReady } from '../load/processes.ts'
 import { temporarySettings } from '../stores/bench-server.ts'
 import type { Caller } from './clients/caller.ts'
 import { callersOf } from './clients/caller-list.ts'
@@ -32,7 +31,7 @@ export async function startSoakServer(issuer: ForeignIssuer, serverFlags: string
     const callers = await callersOf(tenants.addTenant, workload)
     const attackers = await tenants.addAttackers(workload)
     await store.close()
-    const server = startProcess('both-cores', 'server/main.ts', ['serve', ...settings], nodeFlagsOf('serve'))
+    const server = startServe('both-cores', ['serve', ...settings])
     const end = async () => {
       await server.stop()
       await remove()

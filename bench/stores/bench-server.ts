@@ -37,7 +37,7 @@ export async function startBenchServer(
   extraSettings: string[] = [],
   fill?: Fill,
   cores?: Cores,
-  nodeFlags: string[] = [],
+  sourceFlags?: string[],
 ): Promise<BenchServer> {
   await using cleanup = new AsyncDisposableStack()
   const { settings, port, remove } = await temporarySettings(extraSettings)
@@ -56,7 +56,7 @@ export async function startBenchServer(
     `Bearer ${await mintToken(signer, { identity: uid, audience: config.baseUrl })}`
   const authorization = await authorizationOf(identity)
   await store.close()
-  const server = cleanup.use(await startStemmad(settings, port, cores, nodeFlags))
+  const server = cleanup.use(await startStemmad(settings, port, cores, sourceFlags))
   const opened = cleanup.move()
   const end = () => opened.disposeAsync()
   return {

@@ -2,12 +2,13 @@
 // workspaces lead to the folders of the copy, all others to the packages of the original.
 import { execFile } from 'node:child_process'
 import { cp, mkdir, readdir, readFile, symlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { remove, temporaryFolder } from '../server/stemmad.ts'
 
 const root = join(import.meta.dirname, '../..')
 const notCopied = new Set(['node_modules', '.git', '.cache', 'data', 'dist'])
+const isCopied = (path: string) => !notCopied.has(basename(path))
 
 const testFlags = ['--test', '--test-isolation=none', '--import=./server/testing/resolve-imports.ts']
 
@@ -25,7 +26,7 @@ export type TreeCopy = {
 export async function copyTree(): Promise<TreeCopy> {
   const folder = await temporaryFolder()
   for (const name of await readdir(root))
-    if (!notCopied.has(name)) await cp(join(root, name), join(folder, name), { recursive: true })
+    if (isCopied(name)) await cp(join(root, name), join(folder, name), { recursive: true, filter: isCopied })
   await linkPackages(folder)
   return {
     folder,

@@ -2,10 +2,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Bundle } from '@stemma/console/build/build.ts'
+import { packageFile } from '../package-files.ts'
 
 export type { Asset, Bundle } from '@stemma/console/build/build.ts'
 
-const prebuilt = join(import.meta.dirname, 'assets')
+const prebuilt = packageFile('console/assets')
 
 export async function loadBundle(): Promise<Bundle> {
   if (existsSync(prebuilt)) return readBundle(prebuilt)

@@ -1,11 +1,12 @@
 // The guides: the pages of docs/, in the order of docs/README.md. A package contains a copy of them.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { packageFile } from '../package-files.ts'
 
 export type Guide = { slug: string; title: string; about: string }
 export type GuideSection = { title: string; guides: Guide[] }
 
-const folder = ['guides', '../../docs'].map((path) => join(import.meta.dirname, path)).find(existsSync) ?? ''
+const folder = ['reference/guides', '../docs'].map(packageFile).find(existsSync) ?? ''
 
 const readGuideFile = (name: string) => readFileSync(join(folder, name), 'utf8')
 

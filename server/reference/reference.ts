@@ -8,6 +8,7 @@ import type { DescService } from '@bufbuild/protobuf'
 import { frameStyle } from '@stemma/api/look/frame-style.ts'
 import { slugOf } from '@stemma/api/reference/service-names.ts'
 import { lazily } from '../lazily.ts'
+import { packageFile } from '../package-files.ts'
 import { pictures, readGuideSections, readPicture } from './guides.ts'
 
 type ReferenceResponse = {
@@ -65,7 +66,7 @@ export function referencePaths(baseUrl: string, services: Iterable<DescService>)
 /** Pictures may have a style, and nothing else. */
 const picturePolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
-const assets = join(import.meta.dirname, 'assets')
+const assets = packageFile('reference/assets')
 
 /** The style and the scripts of the pages. */
 function assetPaths(): Record<string, Respond> {

@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageFile } from '../package-files.ts'
 import type { Migration } from './db.ts'
 
-const folder = new URL('./migrations/', import.meta.url)
+const folder = packageFile('store/migrations')
 
 const readNames = () =>
   readdirSync(folder)
@@ -19,7 +21,7 @@ export const latestMigration = (): string => readNames().at(-1) ?? ''
 export function loadMigrations(): Migration[] {
   return readNames().map((name) => ({
     name,
-    script: readFileSync(new URL(`${name}.sql`, folder), 'utf8'),
+    script: readFileSync(join(folder, `${name}.sql`), 'utf8'),
   }))
 }
 

@@ -5,7 +5,7 @@ import { maxYoungGenerationSizeMb } from './young-generation.ts'
 
 export type ThreadOptions = {
   /** The module that the thread runs. It answers each message with one message. */
-  program: URL
+  program: string | URL
   /** How long a job may run, with the start of a new thread but without the wait for a thread. */
   timeLimitMs: number
   /** The maximum size of the old generation of the thread's heap. */

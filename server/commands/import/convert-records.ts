@@ -1,7 +1,7 @@
 // Converts records to rows on a separate thread, while the main thread writes rows to the store.
 import { on } from 'node:events'
-import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import { threadProgram } from '../../package-files.ts'
 import type { ImportRows } from '../../resources/vulnerabilities/advisories/import-rows.ts'
 import { UsageError } from '../command.ts'
 
@@ -31,8 +31,7 @@ export const chunksAhead = 15
 /** The heap of the thread. Values of a record live briefly, so a small old generation is enough. */
 const resourceLimits = { maxYoungGenerationSizeMb: 32, maxOldGenerationSizeMb: 256 }
 
-/** The extension is `.ts` in the sources and `.js` in the published package. */
-const program = new URL(`./convert-thread${extname(import.meta.filename)}`, import.meta.url)
+const program = threadProgram('commands/import/convert-thread')
 
 export async function* convertRecords(task: Task): AsyncGenerator<Chunk> {
   const thread = new Worker(program, { workerData: task, resourceLimits })

@@ -1,7 +1,7 @@
 // Checkpoints the write-ahead log (WAL) in a thread: copies its pages into the database file and
 // truncates it. On the event loop, SQLite would block all calls for as long as 64 MB take to write.
-import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import { threadProgram } from '../../package-files.ts'
 
 /**
  * The same pages are written again and again, and a checkpoint copies only the last version of each, so the log may grow
@@ -9,8 +9,7 @@ import { Worker } from 'node:worker_threads'
  */
 export const defaultWalLimit = 64 * 2 ** 20
 
-/** The extension is `.ts` in the sources and `.js` in the published package. */
-const program = new URL(`./checkpoint-thread${extname(import.meta.filename)}`, import.meta.url)
+const program = threadProgram('store/sqlite/checkpoint-thread')
 
 export type Checkpoints = {
   /** Starts a checkpoint if the log is large and none is running. */
