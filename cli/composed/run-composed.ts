@@ -64,6 +64,6 @@ function checkCount(command: ComposedCommand, positionals: string[]): void {
   const unexpected = positionals[args.length]
   if (unexpected !== undefined)
     throw new UsageError(
-      `${name} accepts ${args.length === 0 ? 'only flags' : `at most ${args.map((each) => each.name).join(' and ')}`}, not ${JSON.stringify(unexpected)}; see ${name} --help`,
+      `${name} accepts only ${args.length === 0 ? 'flags' : args.map((each) => each.name).join(' and ')}; remove ${JSON.stringify(unexpected)}, or see ${name} --help`,
     )
 }

@@ -99,7 +99,7 @@ onEachStore('stemma audit', (engine) => {
         2,
         /audit export prints one JSON document per line; --output yaml is not supported/,
       ],
-      ['list acme platform', 2, /accepts at most GROUP/],
+      ['list acme platform', 2, /accepts only GROUP; remove "platform"/],
     ]
     for (const [line, code, message] of lines) {
       const ended = await run(`audit ${line}`)

@@ -156,16 +156,16 @@ describe('navigation in the console', { timeout: 600_000, skip: noChromium ?? fa
     expectNoProblems()
   })
 
-  test('the focus returns to what opened a dialog', async () => {
+  test('the focus returns to the element that had it before a dialog was opened', async () => {
     const { focused, chooseInPalette } = keyboardOf(page)
     await page.goto(groups)
-    const opener = page.getByRole('link', { name: 'New group' })
-    await opener.focus()
+    const link = page.getByRole('link', { name: 'New group' })
+    await link.focus()
     for (const open of [() => page.keyboard.press('Enter'), () => chooseInPalette('new group')]) {
       await open()
       await focused(page.getByLabel('Name', { exact: true }))
       await page.keyboard.press('Escape')
-      await focused(opener)
+      await focused(link)
     }
     expectNoProblems()
   })

@@ -133,7 +133,7 @@ describe('the settings of an organization in the console', {
     noProblems()
   })
 
-  test('a change of a provider of a group below keeps a default role that only this group has', async () => {
+  test('editing the provider of a subgroup keeps a default role that belongs to the subgroup', async () => {
     const { page } = stage
     const { uid: team } = await stage.call('POST', `/iam/v2beta1/groups/${organization}`, { name: 'below' })
     const { uid: role } = await stage.call('POST', `/iam/v2beta1/roles/${team}`, {

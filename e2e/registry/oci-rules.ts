@@ -6,7 +6,7 @@ import { addManifest, manifestOf } from './content-world.ts'
 import type { OciClient } from './oci-client.ts'
 import { digestOf, types } from './oci-client.ts'
 
-/** One request. `blob` and `config` are contents, `manifest` is a digest. */
+/** The arguments of an operation. `blob` and `config` are contents, `manifest` is a digest. */
 export type Target = {
   /** The name or the uid of the repo. */
   name: string
@@ -153,8 +153,8 @@ export const operations = {
       [blob, config].every((part) => repo.blobs.has(digestOf(part)))
         ? { status: 201, apply: () => addManifest(repo, manifestOf(config, blob, 'pushed'), [config, blob]) }
         : { status: 404 },
-    // The error names each missing digest once. If the blob is also the config, the error is
-    // shorter than that for another blob, so the two cannot be compared.
+    // The test compares this answer with the answer for an invented blob. If the blob is also the config, the error
+    // names one missing digest, but two for the invented blob, so the answers differ.
     isBlind: (repo, target) => lacksBlob(repo, target) && target.blob !== target.config,
     isPush: true,
   },

@@ -343,7 +343,7 @@ onEachStore('a person whom an organization provisions', (engine) => {
     assert.deepEqual(await codes(), [Code.UNAUTHENTICATED, Code.UNAUTHENTICATED])
   })
 
-  test('is a member of external groups while active, linked, and in the SCIM group', async () => {
+  test('is a member of mapped external groups while active and in the SCIM group, after a first sign-in', async () => {
     const owner = await addVerifiedOrganization(platform, 'groups.example')
     const provider = await addScimProvider(platform, owner, { issuer: login.issuer })
     const identity = userUid(login.issuer, 'ada')

@@ -18,7 +18,7 @@ export async function readBody(
     })
   const length = Number(request.headers['content-length'] ?? maxBytes)
   if (length > maxBytes) throw tooLarge()
-  // Until the response is closed, because the caller keeps the body while it waits for the store.
+  // Reserved until the response is closed, because the endpoint keeps the body while it waits for the store.
   onClosed(response, bodyBudget.reserve(envelope.address, length))
   onBody(request, response)
   const chunks: Buffer[] = []

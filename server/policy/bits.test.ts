@@ -16,14 +16,14 @@ function read(text: string): { length: number; words: bigint[] } {
 }
 
 describe('a set of capabilities', () => {
-  const published = 'AAAAAAAAAHxEQgBAgIBESAiIGDBAiqlk'
+  const encoded = 'AAAAAAAAAHxEQgBAgIBESAiIGDBAiqlk'
 
-  test('is encoded as in published tokens', () => {
-    assert.deepEqual(read(published), { length: 124, words: [0x4442004080804448n, 0x08881830408aa964n] })
-    const bits = decodeBits(published)
+  test('is encoded as in tokens of the public platform', () => {
+    assert.deepEqual(read(encoded), { length: 124, words: [0x4442004080804448n, 0x08881830408aa964n] })
+    const bits = decodeBits(encoded)
     const capabilities = numbers.filter((number) => bits.has(bitOf.get(number) ?? -1))
     assert.equal(capabilities.length, bits.size)
-    assert.equal(encodeBits(capabilities), published)
+    assert.equal(encodeBits(capabilities), encoded)
   })
 
   test('is decoded to the same set', () => {

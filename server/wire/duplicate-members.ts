@@ -1,6 +1,6 @@
 /**
  * Whether any object in this JSON has two members of the same name. Some parsers silently keep the first of these and
- * others the last, so two readers of one token could see different claims. The JSON must be well-formed.
+ * others the last, so two programs could read different values from the same text. The JSON must be well-formed.
  */
 export function hasDuplicateMembers(json: string): boolean {
   /** The names so far in each object around the current token, outermost first; undefined for an array. */

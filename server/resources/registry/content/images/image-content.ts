@@ -40,8 +40,8 @@ export async function readImageConfig(
 }
 
 /**
- * For each image its digest, and the function that reads its SBOM. An image that is named twice is
- * returned once. Up to 3 MiB of manifests are parsed for each image, so this function lets other
+ * For each image its digest, and the function that reads its SBOM. Entries of `images` with the same digest and
+ * architecture are returned once. Up to 3 MiB of manifests are parsed for each image, so this function lets other
  * calls run between two images.
  */
 export async function findSboms(
