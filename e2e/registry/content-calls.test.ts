@@ -279,6 +279,7 @@ examples('packages of images', {
     const entries = [
       { imageDigest: digestOf(b) },
       { indexFilter: { digest: digestOf(index), arch: 'amd64' } },
+      { imageDigest: digestOf(a) }, // the same image as in the index
     ]
     const request = { repoId: repo, items: entries }
     const { body } = await grpc.call(v1.listManifestMetadata, request, stage.owner.token)

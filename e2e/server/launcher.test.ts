@@ -118,7 +118,9 @@ describe('the launcher of stemmad', { ...timeout, skip: onWindows }, () => {
       const args = [launcher, 'users', 'add', 'ada@example.com', '--password-file', '-']
       const child = spawn(node, args, { cwd: folder, stdio: ['pipe', 'ignore', 'ignore'] })
       const pid = child.pid as number // it has started
-      await until(() => [argsOf(pid), ...childrenOf(pid).map(({ args }) => args)].join().includes('start.mjs'))
+      await until(() =>
+        [argsOf(pid), ...childrenOf(pid).map(({ args }) => args)].join().includes('start.mjs'),
+      )
       child.kill('SIGTERM')
       assert.deepEqual(await once(child, 'exit'), [null, 'SIGTERM'])
     })

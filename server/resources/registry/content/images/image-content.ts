@@ -40,8 +40,8 @@ export async function readImageConfig(
 }
 
 /**
- * For each image its digest, and the function that reads its SBOM. Entries of `images` with the same digest and
- * architecture are returned once. Up to 3 MiB of manifests are parsed for each image, so this function lets other
+ * For each image its digest, and the function that reads its SBOM. An image that is named several times, by its digest
+ * or by indexes that contain it, is returned once. Up to 3 MiB of manifests are parsed for each image, so this function lets other
  * calls run between two images.
  */
 export async function findSboms(
@@ -54,18 +54,19 @@ export async function findSboms(
     return images()
   })
   const distinct = new Map(named.map((image) => [`${image.digest} ${image.architecture}`, image]))
-  const sources: SbomSource[] = []
+  const sources = new Map<string, SbomSource>()
   for (const { digest: wanted, architecture } of distinct.values()) {
     await nextTurn()
-    sources.push(
-      await deps.store.read(function* () {
-        yield* admitToRead(demand)
-        const { digest } = yield* findImage(demand.scope, wanted, architecture)
-        return yield* findSbomSource(demand.scope, digest, wanted)
-      }),
-    )
+    const source = await deps.store.read(function* () {
+      yield* admitToRead(demand)
+      const { digest } = yield* findImage(demand.scope, wanted, architecture)
+      return yield* findSbomSource(demand.scope, digest, wanted)
+    })
+    const known = sources.get(source.digest)
+    // An index can have an SBOM that the image has not.
+    if (!known || known.blobs.length < source.blobs.length) sources.set(source.digest, source)
   }
-  return sources.map((source) => ({
+  return Array.from(sources.values(), (source) => ({
     digest: source.digest,
     read: (wanted) => readSbomOf(deps, source, wanted, demand.caller.identity),
   }))
