@@ -4,7 +4,7 @@ import { UsageError } from './failure.ts'
 
 const text = { type: 'string' } as const
 
-/** Flags that select the server. Every command has them. */
+/** Flags that select the server. Every command that calls a server has them. */
 export const contextOptions = { api: text, issuer: text, audience: text, context: text }
 
 export function parseFlags<T extends ParseArgsOptionsConfig>(args: string[], options: T) {

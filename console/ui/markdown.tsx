@@ -1,5 +1,5 @@
-// Shows Markdown that anyone may have written. It becomes elements; HTML in it is shown as text. Links lead only to
-// https and mailto. Images become links, because the page loads nothing from other origins.
+// Shows Markdown that anyone may have written. It becomes elements; HTML in it is shown as text, without its comments.
+// Links lead only to https and mailto. Images become links, because the page loads nothing from other origins.
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'

@@ -1,5 +1,4 @@
-// Forged tokens and hostile issuers at the exchange. Each is refused with the documented error, and the error reveals
-// nothing to an attacker.
+// Forged tokens and hostile issuers at the exchange. Each is refused with the documented error code.
 import assert from 'node:assert/strict'
 import { createHmac, KeyObject, sign } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
@@ -244,7 +243,7 @@ onEachStore('the exchange', (engine) => {
     /** One for each case, because the server caches keys and failures, and one that responds correctly. */
     let unused: ForeignIssuer[]
     let victim: ExchangePlatform
-    /** Only this request has a short timeout, so that all others succeed on a slow machine. */
+    /** Only the request to this URL has a short timeout. The others must not time out, even on a slow machine. */
     let urlOfEndlessKeys: string
     before(async () => {
       const count = badKeySets.length + badDocuments.length + 1

@@ -66,10 +66,10 @@ onEachStore('public repos', (engine) => {
         'repository:acme/open:pull,push repository:acme/closed:*',
       ])
       assert.deepEqual([status, body.scope], [200, 'repository:acme/open:pull'])
-      const anonymous = ociClient(url, body.token)
-      await anonymous.expect(200, 'GET', '/v2/')
-      await anonymous.expect(200, 'GET', '/v2/acme/open/manifests/latest')
-      assert.equal(await anonymous.errorOf('GET', '/v2/acme/open/manifests/none'), '404 MANIFEST_UNKNOWN')
+      const guest = ociClient(url, body.token)
+      await guest.expect(200, 'GET', '/v2/')
+      await guest.expect(200, 'GET', '/v2/acme/open/manifests/latest')
+      assert.equal(await guest.errorOf('GET', '/v2/acme/open/manifests/none'), '404 MANIFEST_UNKNOWN')
       const asked = await getToken(url, ['repository:acme/open:*'], basic('_token', token))
       assert.equal(asked.body.scope, 'repository:acme/open:pull')
     })
@@ -125,7 +125,7 @@ onEachStore('public repos', (engine) => {
       assert.equal(await isOurs(), true)
     })
 
-    test('are found in the groups of an organization whose name others have, too', async () => {
+    test('are found in groups of an organization that has the same name as other organizations', async () => {
       const [first] = await Promise.all(Array.from({ length: 3 }, () => platform.addOrganization('deep')))
       assert.ok(first)
       const headers = { authorization: `Bearer ${first.token}`, 'content-type': 'application/json' }
@@ -217,17 +217,17 @@ onEachStore('public repos', (engine) => {
       for (const name of names) assert.deepEqual(await answersOf(name), expected, name)
     })
 
-    test('stop being public with the next request', async () => {
+    test('refuse the next pull when they are no longer public', async () => {
       const owner = ociClient(url, platform.owner.token)
       await owner.pushImage('acme/brief', 'latest', 'layer')
       const brief = await publish(platform, 'brief')
       const { body } = await getToken(url, ['repository:acme/brief:pull'])
-      const anonymous = ociClient(url, body.token)
-      await anonymous.expect(200, 'GET', '/v2/acme/brief/manifests/latest')
+      const guest = ociClient(url, body.token)
+      await guest.expect(200, 'GET', '/v2/acme/brief/manifests/latest')
       const headers = { authorization: `Bearer ${platform.owner.token}`, 'content-type': 'application/json' }
       const init = { method: 'PATCH', headers, body: JSON.stringify({ public: false }) }
       assert.equal((await fetch(`${url}/registry/v2beta1/repos/${brief}`, init)).status, 200)
-      const refused = await anonymous.expect(401, 'GET', '/v2/acme/brief/manifests/latest')
+      const refused = await guest.expect(401, 'GET', '/v2/acme/brief/manifests/latest')
       assert.equal(challengeOf(refused).error, 'insufficient_scope')
     })
   })

@@ -1,7 +1,8 @@
 // An attacker with a stolen session first changes who owns the organization. Such changes need a
 // recent sign-in, if the caller has signed in with the console or with the command line (`stemma`).
 // Published clients are exempt, because they keep sessions for 30 days and cannot ask their users
-// to sign in again in the middle of a run. Workloads and tokens of the operator are exempt, too.
+// to sign in again in the middle of a run. Also exempt are workloads, tokens of the operator, and
+// people who have exchanged a token of another issuer.
 import { builtInRole } from '../policy/built-in-roles.ts'
 import { requireFreshSignIn } from '../policy/fresh-sign-in.ts'
 import { isLiveAt } from '../store/expiry.ts'
@@ -27,7 +28,7 @@ export function* requireFreshSignInForOwnership(
   const { signIn } = caller
   if (!signIn || signIn.id === '') return
   const row = yield* first(sql`select client from sign_ins where id = ${signIn.id}`)
-  // A sign-in without a record is not exempt.
+  // A sign-in that has an id but no record is not exempt.
   if (!exemptClients.includes(row?.[0])) requireFreshSignIn(caller, settings.freshSignInMs, now())
 }
 
@@ -47,7 +48,10 @@ export function* requireFreshSignInForOwnBindings(deps: OwnershipDependencies, c
   if (row) yield* requireFreshSignInForOwnership(deps, caller)
 }
 
-/** For a change of who is in the external groups of a provider. Checks nothing if none of them is mapped to `owner`. */
+/**
+ * For a change of an identity provider or of its SCIM token, which can change who is in the external groups of the
+ * provider. Checks nothing if none of these groups is mapped to `owner`.
+ */
 export function* requireFreshSignInForMappedRoles(
   deps: OwnershipDependencies,
   caller: Caller,

@@ -23,7 +23,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a store that rolls back', (testStore) => {
     return rows.flat()
   }
 
-  test('returns the result of a write, which sees its own changes, and changes nothing', async () => {
+  test('returns the result of a write, which sees its own changes, but stores none of them', async () => {
     assert.deepEqual(await dry.write(() => insertAndRead('a')), ['a'])
     assert.deepEqual(await names(), [])
   })

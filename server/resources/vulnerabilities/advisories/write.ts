@@ -1,4 +1,4 @@
-// Creates, revises and withdraws advisories, for the calls of v1 and for imports.
+// Creates, revises and withdraws advisories. Imports use only the last two: import-batch.ts inserts new advisories.
 import { create, toBinary } from '@bufbuild/protobuf'
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Advisory, AdvisoryEvent } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
