@@ -9,7 +9,7 @@ const checkIntervalMs = 60_000
 const task = 'expired role bindings'
 
 export type BindingExpiry = {
-  /** Deletes the bindings that have expired, unless another copy has done so within the interval. */
+  /** Deletes the bindings that have expired, unless this or another copy has done so within the interval. */
   run(): Promise<void>
   /** Ends after the current transaction. */
   stop(): Promise<void>

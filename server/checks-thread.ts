@@ -25,7 +25,7 @@ async function perform(task: CheckTask): Promise<unknown> {
       return (await import('./resources/registry/repos/readme.ts')).readmeFault(task.content)
     case 'patterns': {
       const { judgePattern } = await import('./claims/pattern-rule.ts')
-      return task.rules.map(({ kind, pattern }) => judgePattern(kind, pattern))
+      return task.patterns.map(({ kind, pattern }) => judgePattern(kind, pattern))
     }
     case 'sbom':
       return (await import('./resources/registry/content/images/read-sbom.ts')).readSbom(task)

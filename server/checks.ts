@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os'
 import { tooManyRequests, unavailable } from './aip/errors.ts'
 import { rootOf } from './aip/uid.ts'
 import type { MatchTask, RunMatch } from './claims/matcher.ts'
-import type { PatternRule, PatternVerdict } from './claims/pattern-rule.ts'
+import type { PatternToCheck, PatternVerdict } from './claims/pattern-rule.ts'
 import type { TrustTask } from './claims/trust.ts'
 import { threadProgram } from './package-files.ts'
 import type { ChartContent, Checks, Sbom } from './resources/dependencies.ts'
@@ -16,7 +16,7 @@ import { openPool } from './threads/pool.ts'
 
 export type CheckTask =
   | { kind: 'readme'; content: string }
-  | { kind: 'patterns'; rules: readonly PatternRule[] }
+  | { kind: 'patterns'; patterns: readonly PatternToCheck[] }
   | MatchTask
   | TrustTask
   | SbomTask
@@ -66,11 +66,11 @@ export function openChecks(
       const answer = await run(checkPool, { kind: 'readme', content }, caller)
       return answer ? (answer.result as string | undefined) : 'is too complex to be checked; make it simpler'
     },
-    async judgePatterns(rules, caller) {
-      const answer = await run(checkPool, { kind: 'patterns', rules }, caller)
+    async judgePatterns(patterns, caller) {
+      const answer = await run(checkPool, { kind: 'patterns', patterns }, caller)
       return answer
         ? (answer.result as PatternVerdict[])
-        : rules.map(() => ({ fault: 'is too complex; make it simpler', isUnrestricted: false }))
+        : patterns.map(() => ({ fault: 'is too complex; make it simpler', isUnrestricted: false }))
     },
     async trust(task, caller) {
       const answer = await run(checkPool, { kind: 'trust', ...task }, caller)

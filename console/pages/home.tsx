@@ -19,10 +19,10 @@ import { Form } from '../ui/form.tsx'
 import { PageHeader } from '../ui/page-header.tsx'
 import { Time } from '../ui/time.tsx'
 
-/** An identity can have 1000 role bindings, and roles as a member of external groups. */
+/** Pages of 200 role bindings. Further role bindings are not shown. */
 const maxPages = 10
 
-/** All role bindings of the person. */
+/** The role bindings of the person and of the external groups that they are a member of, up to `maxPages`. */
 const reach: Read<AccessEntryJson[]> = {
   queryKey: ['access', 'reach of the person'],
   async queryFn({ signal }) {

@@ -125,7 +125,7 @@ onEachStore('stemma account', (engine) => {
     assert.deepEqual((await json('get')).passkeys ?? [], [])
   })
 
-  test('change-password reads the passwords, and end-sessions ends the token', async () => {
+  test('change-password takes the passwords from flags, and end-sessions makes the token invalid', async () => {
     const newPassword = 'seven green bicycles in the rain'
     await succeed('change-password', '--current-password', password, '--new-password', newPassword)
     assert.equal((await succeed('end-sessions')).stderr, 'Done.\n')

@@ -231,7 +231,7 @@ onEachStore('a fresh sign-in', (engine) => {
       assert.equal((await grant(token, rest, owner, await newWorkload())).error, undefined)
   })
 
-  test('is needed if no record names the program; records are kept for longer than tokens are valid', async () => {
+  test('is needed if the record of the sign-in was deleted; records are kept for longer than tokens are valid', async () => {
     const { tokens } = await signIn(platform, email)
     clockOffset = 20 * 60_000
     const recordOf = sql`select expire_time from sign_ins where identity = ${identity} and client = 'stemma'

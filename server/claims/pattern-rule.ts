@@ -4,7 +4,7 @@ import { audiencePatternFault, isUnrestricted, patternFault } from './pattern.ts
 
 export type PatternKind = 'issuer' | 'audience' | 'other'
 /** A pattern, and the kind that decides which rules it must obey. */
-export type PatternRule = { kind: PatternKind; pattern: string }
+export type PatternToCheck = { kind: PatternKind; pattern: string }
 
 export type PatternVerdict = {
   /** The error of the pattern; undefined if it is valid. */

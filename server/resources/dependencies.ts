@@ -3,7 +3,7 @@ import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/
 import type { PageSeals } from '../aip/page-token.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import type { IssuerRule } from '../claims/issuer.ts'
-import type { PatternRule, PatternVerdict } from '../claims/pattern-rule.ts'
+import type { PatternToCheck, PatternVerdict } from '../claims/pattern-rule.ts'
 import type { TrustTask } from '../claims/trust.ts'
 import type { RandomBytes } from '../crypto/random.ts'
 import type { Demand, WriteGrants } from '../policy/admit.ts'
@@ -62,7 +62,7 @@ export type Idempotency = {
 export type Checks = {
   readmeFault(content: string, caller: string): Promise<string | undefined>
   /** The verdict on each pattern, in the same order. */
-  judgePatterns(rules: readonly PatternRule[], caller: string): Promise<PatternVerdict[]>
+  judgePatterns(patterns: readonly PatternToCheck[], caller: string): Promise<PatternVerdict[]>
   /** The SBOM in a blob. Undefined if it contains none, or if reading it takes too long. */
   readSbom(content: Uint8Array, wanted: Sbom['kind'], caller: string): Promise<Sbom | undefined>
   /** The Helm chart in two blobs. Undefined if they contain none, or if reading them takes too long. */

@@ -122,7 +122,7 @@ function DeleteSubscription({ place, sink }: PageProps & { sink: string }) {
       error={error.value}
       onConfirm={remove}
     >
-      <p class="wrap">Nothing more is sent to {sink}, and its deliveries are forgotten.</p>
+      <p class="wrap">The subscription stops sending events to {sink}, and its deliveries are deleted.</p>
     </ConfirmDelete>
   )
 }

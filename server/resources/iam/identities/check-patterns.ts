@@ -3,7 +3,7 @@ import type { FieldMask } from '@bufbuild/protobuf/wkt'
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { aborted } from '../../../aip/errors.ts'
 import type { ValueOrPattern } from '../../../claims/pattern.ts'
-import type { JudgePattern, PatternKind, PatternRule } from '../../../claims/pattern-rule.ts'
+import type { JudgePattern, PatternKind, PatternToCheck } from '../../../claims/pattern-rule.ts'
 import type { Demand } from '../../../policy/admit.ts'
 import { admitToRead } from '../../../policy/admit.ts'
 import type { Dependencies } from '../../dependencies.ts'
@@ -11,7 +11,7 @@ import { readResource } from '../../stored-resource.ts'
 import { identities } from './table.ts'
 
 /** No valid identity has this many patterns. A request with more is refused anyway, so the others need no check. */
-const maxRules = 30
+const maxPatterns = 30
 
 export type CheckedPatterns = {
   /** The verdict on a pattern of the request, or on one that is stored already. */
@@ -28,19 +28,19 @@ export async function checkPatterns(
   { identity, updateMask }: { identity?: Identity | undefined; updateMask?: FieldMask | undefined },
   isUpdate = false,
 ): Promise<CheckedPatterns> {
-  const rules = identity ? patternRulesOf(identity).slice(0, maxRules) : []
+  const patterns = identity ? patternsOf(identity).slice(0, maxPatterns) : []
   // A path into a relationship clears a part of the stored one if the request has none.
   const hasInnerPath = updateMask?.paths.some((path) => path.includes('.')) ?? false
   const mayKeepStored = isUpdate && (identity?.relationship.case !== undefined || hasInnerPath)
-  if (rules.length > 0 || mayKeepStored) {
+  if (patterns.length > 0 || mayKeepStored) {
     const stored = await store.read(function* () {
       yield* admitToRead(demand)
       return mayKeepStored ? yield* readResource(identities, demand.scope) : undefined
     })
-    if (stored) rules.push(...patternRulesOf(stored).slice(0, maxRules))
+    if (stored) patterns.push(...patternsOf(stored).slice(0, maxPatterns))
   }
-  const inOrder = rules.length > 0 ? await checks.judgePatterns(rules, demand.caller.identity) : []
-  const verdicts = new Map(rules.map(({ kind, pattern }, at) => [keyOf(kind, pattern), inOrder[at]]))
+  const inOrder = patterns.length > 0 ? await checks.judgePatterns(patterns, demand.caller.identity) : []
+  const verdicts = new Map(patterns.map(({ kind, pattern }, at) => [keyOf(kind, pattern), inOrder[at]]))
   return {
     judge(kind, pattern) {
       const verdict = verdicts.get(keyOf(kind, pattern))
@@ -52,19 +52,19 @@ export async function checkPatterns(
 
 const keyOf = (kind: PatternKind, pattern: string) => `${kind} ${pattern}`
 
-export function patternRulesOf({ relationship }: Identity): PatternRule[] {
-  const rule = (kind: PatternKind, { case: field, value = '' }: ValueOrPattern): PatternRule[] =>
+export function patternsOf({ relationship }: Identity): PatternToCheck[] {
+  const patternIn = (kind: PatternKind, { case: field, value = '' }: ValueOrPattern): PatternToCheck[] =>
     field?.endsWith('Pattern') ? [{ kind, pattern: value }] : []
   if (relationship.case === 'awsIdentity') {
     const { awsArn, awsUserId } = relationship.value
-    return [...rule('other', awsArn), ...rule('other', awsUserId)]
+    return [...patternIn('other', awsArn), ...patternIn('other', awsUserId)]
   }
   if (relationship.case !== 'claimMatch') return []
   const { iss, sub, aud, claimPatterns } = relationship.value
   return [
-    ...rule('issuer', iss),
-    ...rule('other', sub),
-    ...rule('audience', aud),
-    ...Object.values(claimPatterns).map((pattern): PatternRule => ({ kind: 'other', pattern })),
+    ...patternIn('issuer', iss),
+    ...patternIn('other', sub),
+    ...patternIn('audience', aud),
+    ...Object.values(claimPatterns).map((pattern): PatternToCheck => ({ kind: 'other', pattern })),
   ]
 }

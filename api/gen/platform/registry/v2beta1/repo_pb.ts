@@ -107,9 +107,10 @@ export type Repo = Message<"platform.registry.v2beta1.Repo"> & {
   updateTime?: Timestamp | undefined;
 
   /**
-   * Whether everybody may pull from the repo, without an access token. Default: false. Setting it
-   * to true requires `role_bindings.create` and the capabilities that a pull requires, since it
-   * gives everybody this access.
+   * Whether everybody may pull from the repo, without an access token. Default: false. Has no effect
+   * unless the server allows public repos (`STEMMA_PUBLIC_REPOS`). Setting it to true requires
+   * `role_bindings.create` and the capabilities that a pull requires, since it gives everybody this
+   * access.
    *
    * @generated from field: optional bool public = 1001;
    */
@@ -226,9 +227,10 @@ export type RepoJson = {
   updateTime?: TimestampJson;
 
   /**
-   * Whether everybody may pull from the repo, without an access token. Default: false. Setting it
-   * to true requires `role_bindings.create` and the capabilities that a pull requires, since it
-   * gives everybody this access.
+   * Whether everybody may pull from the repo, without an access token. Default: false. Has no effect
+   * unless the server allows public repos (`STEMMA_PUBLIC_REPOS`). Setting it to true requires
+   * `role_bindings.create` and the capabilities that a pull requires, since it gives everybody this
+   * access.
    *
    * @generated from field: optional bool public = 1001;
    */
@@ -1079,7 +1081,8 @@ export type RepoReadme = Message<"platform.registry.v2beta1.RepoReadme"> & {
   uid: string;
 
   /**
-   * Markdown, at most 65,536 characters. It must not contain HTML scripts, styles or forms.
+   * Markdown, at most 65,536 characters. Its HTML may contain only common formatting, so no scripts, styles, forms or
+   * frames.
    *
    * @generated from field: string content = 2;
    */
@@ -1100,7 +1103,8 @@ export type RepoReadmeJson = {
   uid?: string;
 
   /**
-   * Markdown, at most 65,536 characters. It must not contain HTML scripts, styles or forms.
+   * Markdown, at most 65,536 characters. Its HTML may contain only common formatting, so no scripts, styles, forms or
+   * frames.
    *
    * @generated from field: string content = 2;
    */
