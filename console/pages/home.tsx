@@ -19,10 +19,10 @@ import { Form } from '../ui/form.tsx'
 import { PageHeader } from '../ui/page-header.tsx'
 import { Time } from '../ui/time.tsx'
 
-/** Pages of 200 role bindings. Further role bindings are not shown. */
-const maxPages = 10
+/** Pages of 200 entries. An identity has at most 3000, see server/resources/iam/access/reach.ts. */
+const maxPages = 15
 
-/** The role bindings of the person and of the external groups that they are a member of, up to `maxPages`. */
+/** All role bindings of the person and of the external groups that they are a member of. */
 const reach: Read<AccessEntryJson[]> = {
   queryKey: ['access', 'reach of the person'],
   async queryFn({ signal }) {

@@ -306,7 +306,7 @@ onEachStore('the exchange', (engine) => {
 describe('outbound requests', () => {
   const resolving = (...addresses: string[]) =>
     openOutbound({
-      timeoutMs: 1000,
+      timeoutMs: 300_000,
       resolve: async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
     })
 

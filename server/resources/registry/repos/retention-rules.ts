@@ -41,7 +41,8 @@ function openRule({ tags, keepMostRecent, keepPushedWithin }: RetentionRule, num
     count++
     if (keepMostRecent === 0 && withinMs === 0) return `rule ${number}: matches ${pattern}`
     if (count <= keepMostRecent) return `rule ${number}: number ${count} of the ${keepMostRecent} most recent`
-    if (pushTime > now - withinMs) return `rule ${number}: pushed in the last ${withinMs / 1000} seconds`
+    if (withinMs > 0 && pushTime > now - withinMs)
+      return `rule ${number}: pushed in the last ${withinMs / 1000} seconds`
     return undefined
   }
 }
