@@ -1,8 +1,8 @@
 // The http rules of a method (google.api.http).
 import type { DescMethod } from '@bufbuild/protobuf'
-import { getOption, hasOption } from '@bufbuild/protobuf'
 import { http } from './gen/google/api/annotations_pb.ts'
 import type { HttpRule } from './gen/google/api/http_pb.ts'
+import { optionOf } from './option.ts'
 
 export type HttpBinding = {
   verb: string
@@ -13,7 +13,7 @@ export type HttpBinding = {
 
 /** All bindings of a method. Clients use the first. */
 export function bindingsOf(method: DescMethod): HttpBinding[] {
-  const rule = hasOption(method, http) ? getOption(method, http) : undefined
+  const rule = optionOf(method, http)
   return rule ? [rule, ...rule.additionalBindings].map(bindingOf) : []
 }
 

@@ -1,9 +1,9 @@
 import type { DescEnumValue, DescMethod } from '@bufbuild/protobuf'
-import { getOption, hasOption } from '@bufbuild/protobuf'
 import type { Capability } from './gen/capabilities/capability_pb.ts'
 import { CapabilitySchema } from './gen/capabilities/capability_pb.ts'
 import { access } from './gen/platform/common/access_pb.ts'
 import { bindingsOf } from './http-binding.ts'
+import { optionOf } from './option.ts'
 
 /**
  * Whether a method creates something, so that it accepts an idempotency key: a POST that requires a
@@ -13,9 +13,9 @@ import { bindingsOf } from './http-binding.ts'
  */
 export function isCreateMethod(method: DescMethod): boolean {
   const [binding] = bindingsOf(method)
-  if (binding?.verb !== 'POST' || !hasOption(method, access)) return false
-  const { open, operators, capabilities, creates } = getOption(method, access)
-  return !open && !operators && (creates || capabilities.some(isCreateCapability))
+  const needed = optionOf(method, access)
+  if (binding?.verb !== 'POST' || !needed || needed.open || needed.operators) return false
+  return needed.creates || needed.capabilities.some(isCreateCapability)
 }
 
 const isCreateCapability = (capability: Capability) =>

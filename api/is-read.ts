@@ -1,9 +1,9 @@
 import type { DescEnumValue, DescMethod } from '@bufbuild/protobuf'
-import { getOption, hasOption } from '@bufbuild/protobuf'
 import type { Capability } from './gen/capabilities/capability_pb.ts'
 import { CapabilitySchema } from './gen/capabilities/capability_pb.ts'
 import { access } from './gen/platform/common/access_pb.ts'
 import { bindingsOf } from './http-binding.ts'
+import { optionOf } from './option.ts'
 
 /**
  * Whether a method only reads: a GET, or a method that requires capabilities, all of which end with
@@ -11,7 +11,7 @@ import { bindingsOf } from './http-binding.ts'
  */
 export function isReadMethod(method: DescMethod): boolean {
   if (bindingsOf(method)[0]?.verb === 'GET') return true
-  const { open = true, capabilities = [] } = hasOption(method, access) ? getOption(method, access) : {}
+  const { open = true, capabilities = [] } = optionOf(method, access) ?? {}
   return !open && capabilities.length > 0 && capabilities.every(isListCapability)
 }
 

@@ -5,7 +5,6 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { allocatorEnvironment, nodeFlagsOf } from '../../server/bin/node-flags.mjs'
 import { serverProgram } from '../../server/bin/program.mjs'
 import type { LoopDelay, Usage } from './bench-process.ts'
@@ -15,7 +14,7 @@ import { pin, pinInBackground } from './cores.ts'
 const root = join(import.meta.dirname, '../..')
 const benchProcess = join(import.meta.dirname, 'bench-process.ts')
 /** What `npm start` runs: a bundle, or the sources if they have changed since `npm ci`. */
-const stemmad = fileURLToPath(serverProgram())
+const stemmad = serverProgram()
 const peakReporter = join(import.meta.dirname, 'peak.ts')
 
 /** Disposing of a process stops it. */

@@ -1,19 +1,18 @@
 // Chooses what the launcher runs: a bundle of the server (../build/bundle-server.ts), which starts faster, or its sources.
-import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 
-const ownFolder = new URL('..', import.meta.url)
+const ownFolder = join(import.meta.dirname, '..')
 
 /** Where a clone keeps its bundle. `npm ci` deletes it. */
-export const cachedBundle = 'node_modules/.cache/bundle/'
+export const cachedBundle = 'node_modules/.cache/bundle'
 
 /** A file of this bundle: the state of each source, by its path relative to the folder of the server. */
 export const inputsFile = 'inputs.json'
 
 /** The size of a file and the time of its last change, as in the index of Git. Reading all files would take too long. */
 export function stateOf(path, server = ownFolder) {
-  const { size, mtimeMs } = statSync(new URL(path, server))
+  const { size, mtimeMs } = statSync(`${server}/${path}`)
   return `${size} ${mtimeMs}`
 }
 
@@ -23,19 +22,22 @@ export function stateOf(path, server = ownFolder) {
  * them. After a change of a source, the sources run.
  */
 export function serverProgram(server = ownFolder) {
-  const packed = new URL('bundle/main.mjs', server)
+  const packed = join(server, 'bundle/main.mjs')
   if (existsSync(packed)) return packed
-  if (!existsSync(new URL(cachedBundle, server))) makeBundle(server)
-  return new URL(isCurrent(server) ? `${cachedBundle}main.mjs` : 'main.ts', server)
+  const cached = join(server, cachedBundle)
+  if (!existsSync(cached)) makeBundle(server)
+  return isCurrent(server) ? join(cached, 'main.mjs') : join(server, 'main.ts')
 }
 
 /** Makes no bundle without esbuild, which is a development dependency, or if the folder is read-only. */
-const makeBundle = (server) =>
-  spawnSync(process.execPath, [fileURLToPath(new URL('build/main.ts', server))], { stdio: 'ignore' })
+function makeBundle(server) {
+  const { spawnSync } = process.getBuiltinModule('node:child_process') // loaded only here, because it takes 8 ms
+  spawnSync(process.execPath, [join(server, 'build/main.ts')], { stdio: 'ignore' })
+}
 
 function isCurrent(server) {
   try {
-    const states = JSON.parse(readFileSync(new URL(`${cachedBundle}${inputsFile}`, server), 'utf8'))
+    const states = JSON.parse(readFileSync(join(server, cachedBundle, inputsFile), 'utf8'))
     return Object.entries(states).every(([path, state]) => stateOf(path, server) === state)
   } catch {
     return false // there is no bundle, or a source was deleted

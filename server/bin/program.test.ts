@@ -1,28 +1,29 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
-import { basename } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import { pathToFileURL } from 'node:url'
 import { temporaryFolder } from '../testing/stores.ts'
 import { cachedBundle, inputsFile, serverProgram, stateOf } from './program.mjs'
 
 describe('the launcher of the server', () => {
-  let folder: URL
-  const write = (path: string, text = '') => writeFileSync(new URL(path, folder), text)
-  const chosen = () => basename(serverProgram(folder).pathname)
+  let clone: string
+  let server: string
+  const write = (path: string, text = '') => writeFileSync(join(server, path), text)
+  const remove = (path: string) => rmSync(join(server, path), { recursive: true })
+  const chosen = () => basename(serverProgram(server))
 
   beforeEach(async () => {
-    folder = pathToFileURL(`${await temporaryFolder()}/`)
-    mkdirSync(new URL('api/', folder))
-    folder = new URL('server/', folder)
-    mkdirSync(new URL(cachedBundle, folder), { recursive: true })
+    clone = await temporaryFolder()
+    server = join(clone, 'server')
+    mkdirSync(join(clone, 'api'))
+    mkdirSync(join(server, cachedBundle), { recursive: true })
     write('main.ts', 'first')
     write('../api/uid.ts')
-    write(`${cachedBundle}main.mjs`)
-    const inputs = ['main.ts', '../api/uid.ts'].map((path) => [path, stateOf(path, folder)])
-    write(`${cachedBundle}${inputsFile}`, JSON.stringify(Object.fromEntries(inputs)))
+    write(`${cachedBundle}/main.mjs`)
+    const states = ['main.ts', '../api/uid.ts'].map((path) => [path, stateOf(path, server)])
+    write(`${cachedBundle}/${inputsFile}`, JSON.stringify(Object.fromEntries(states)))
   })
-  afterEach(() => rmSync(new URL('..', folder), { recursive: true }))
+  afterEach(() => rmSync(clone, { recursive: true }))
 
   test('runs the bundle if no source has changed', () => assert.equal(chosen(), 'main.mjs'))
 
@@ -32,24 +33,24 @@ describe('the launcher of the server', () => {
   })
 
   test('runs the sources if the time of one has changed', () => {
-    utimesSync(new URL('../api/uid.ts', folder), 1, 1)
+    utimesSync(join(clone, 'api/uid.ts'), 1, 1)
     assert.equal(chosen(), 'main.ts')
   })
 
   test('runs the sources if one was deleted', () => {
-    rmSync(new URL('../api/uid.ts', folder))
+    remove('../api/uid.ts')
     assert.equal(chosen(), 'main.ts')
   })
 
   test('runs the sources if no bundle can be made', () => {
-    rmSync(new URL(cachedBundle, folder), { recursive: true })
+    remove(cachedBundle)
     assert.equal(chosen(), 'main.ts')
   })
 
   test('runs the bundle of a package', () => {
-    rmSync(new URL('main.ts', folder))
-    rmSync(new URL(cachedBundle, folder), { recursive: true })
-    mkdirSync(new URL('bundle/', folder))
+    remove('main.ts')
+    remove(cachedBundle)
+    mkdirSync(join(server, 'bundle'))
     write('bundle/main.mjs')
     assert.equal(chosen(), 'main.mjs')
   })

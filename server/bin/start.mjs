@@ -1,4 +1,5 @@
 // Runs stemmad on the Node that the launcher has chosen.
+import { pathToFileURL } from 'node:url'
 import { serverProgram } from './program.mjs'
 
-await import(serverProgram())
+await import(pathToFileURL(serverProgram()))
