@@ -4,8 +4,7 @@ import { isCreateMethod } from '../is-create.ts'
 import type { Route } from './route.ts'
 
 /**
- * Reads the route of an RPC from its descriptor. Each call decodes the options of the descriptor, so callers should
- * cache the result.
+ * Reads the route of an RPC from its descriptor. The result is not cached: keep it if it is needed often.
  *
  * @example
  * ```ts

@@ -45,7 +45,7 @@ export type ComposedCommand = {
 
 export type ComposedInvocation = {
   args: string[]
-  /** The last value of each flag; `true` for a flag without a value. */
+  /** The last value of each flag that cannot be repeated; `true` for a flag without a value. */
   flags: Record<string, string | true | undefined>
   /** All values of each flag that can be repeated. */
   repeated: Record<string, string[]>

@@ -123,7 +123,7 @@ const sections = (...texts: string[]): string => texts.filter((text) => text !==
 const exampleSection = (lines: string[]): string =>
   lines.length === 0 ? '' : `Examples:\n${lines.map((line) => `  ${line}`).join('\n')}`
 
-/** A verb and its argument, such as `get GROUP…`. Empty for a resource with a single command, such as ping. */
+/** A verb and its argument, such as `get GROUP…`. Empty if the verb is the name of the resource, as for ping. */
 function usageOf(command: Command): string {
   const { verb, target, kind, resource } = command
   if (verb === resource) return ''

@@ -41,7 +41,7 @@ function signInOf(claims: Record<string, unknown>): SignIn {
   return { method: sign_in === undefined ? 'operator' : 'server', ...timeField }
 }
 
-/** Returns nothing for a token that is not a JSON Web Token; the server rejects it with a better message. */
+/** Returns an empty object for a token that is not a JSON Web Token; the server rejects it with a better message. */
 function parsePayload(token: string): Record<string, unknown> {
   try {
     return objectIn(JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()))

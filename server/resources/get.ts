@@ -13,7 +13,7 @@ import type { Kind } from './kind.ts'
 import { redactionFor } from './kind.ts'
 import { rowReply } from './reply.ts'
 
-/** A further statement reads the bytes if the JSON is stale or must be redacted. */
+/** A second statement reads the message as bytes if the stored JSON is stale or the caller may not see all of it. */
 export function getResource(store: Store, kind: Kind<DescMessage>, call: Call): MaybePromise<Reply> {
   const { scope } = call.demand
   const query = renderedRow(kind.table, scope, kind.forms[call.form], call.demand.now())

@@ -14,7 +14,7 @@ import { openBudget } from './budget.ts'
 
 export type AttackOrder = { port: number; tenant: AttackerTenant; names: string[]; perSecond: number }
 export type AttackCommand = { start: AttackOrder } | 'counts'
-/** The requests that were sent, and how often each status was received, if responses are read. */
+/** How many requests were sent, and how often `Target.call` got each HTTP status or error code, such as ECONNRESET. */
 export type AttackCount = { sent: number; statuses: Record<string, number> }
 /** By the name of the attack. */
 export type AttackCounts = Record<string, AttackCount>

@@ -41,7 +41,7 @@ describe('limited concurrency', () => {
     assert.equal(await act(8), 8, 'all places are free again')
   })
 
-  test('lets networks take turns, however many narrow networks a wide or middle network has', async () => {
+  test('lets networks take turns, and a network with many subnets gets no more turns than others', async () => {
     const flood = [1, 2, 3].map((count) => `2001:db8:1:${count}::1`)
     const neighbour = '2001:db8:2:1::1'
     const stranger = '198.51.100.2'

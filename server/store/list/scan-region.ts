@@ -2,7 +2,10 @@
 import type { Table } from '../table.ts'
 import type { Region } from './listing.ts'
 
-/** One scan reads one region of one group, or many points, or many small subtrees. */
+/**
+ * One scan reads one region of one group, or many points, or many small subtrees. The condition for subtrees joins
+ * `table`, the table of the list.
+ */
 export type ScanRegion =
   | GroupRegion
   | { kind: 'points'; uids: readonly string[] }
