@@ -107,6 +107,11 @@ describe('every command that is written by hand', () => {
       for (const { name } of flags) assert.ok(!(name in commonOptions), name)
       if (replaces !== undefined) commandOf(resource, replaces)
     })
+
+    test(`${resource} ${verb} is listed in the help of ${resource}`, () => {
+      const help = verb === '' ? 'Usage: stemma ' : `\n  ${verb} `
+      assert.ok(helpOf([resource]).includes(help), helpOf([resource]))
+    })
   }
 })
 

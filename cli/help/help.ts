@@ -34,8 +34,7 @@ export function helpOf([first, second]: string[]): string {
   if (composed) return composedHelp(composed)
   const resource = findResource(first)
   if (!resource) throw new UsageError(`stemma has no command ${JSON.stringify(first)}; see stemma --help`)
-  const verb = resource.commands.length === 1 ? resource.commands[0]?.verb : second
-  const command = verb === undefined ? undefined : findCommand(first, verb)
+  const command = findCommand(first, second ?? '') ?? findCommand(first, first)
   return command ? commandHelp(command) : resourceHelp(resource)
 }
 

@@ -38,10 +38,8 @@ export async function runResource(name: string, args: string[], runtime: Runtime
   }
   const resource = findResource(name)
   if (!resource) throw new UsageError(`stemma has no command ${JSON.stringify(name)}; see stemma --help`)
-  // A resource with a single command has no verb: `stemma ping`.
-  const [firstCommand] = resource.commands
-  const [verb = '', ...verbArgs] =
-    resource.commands.length === 1 && firstCommand ? [firstCommand.verb, ...args] : args
+  // `stemma ping` needs no verb, because its verb is the name of the resource.
+  const [verb = '', ...verbArgs] = findCommand(name, name) ? [name, ...args] : args
   if (verb === '') return openScreen(runtime).write(`${(await import('../help/help.ts')).helpOf([name])}\n`)
   const command = requireCommand(name, verb)
   await runCommand(command, parseCommandLine(command, verbArgs), runtime)
