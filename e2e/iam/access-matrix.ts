@@ -214,7 +214,7 @@ const exceptions: Record<string, MatrixRow> = {
     codes: [16, 16, 7, 7, 7, 9, 9],
   },
   'platform.iam.Terms.ListAccepted': { request: ({ here }) => ({ group: here }), codes: readers },
-  // Owners of organizations that the operator has created may create organizations.
+  // Of workloads, only the owners that `stemmad bootstrap` creates may create organizations.
   'platform.iam.GroupInvites.CreateWithGroup': {
     request: () => ({ group: 'new', ttl: '600s' }),
     codes: [16, 16, 0, 7, 7, 7, 0],

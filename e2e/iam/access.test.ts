@@ -165,7 +165,7 @@ onEachStore('access', (engine) => {
     }
   })
 
-  test('a binding grants its capabilities in its group and below, but not above', async () => {
+  test('a binding grants its capabilities in its group, but not above', async () => {
     const here = await makeGroup()
     const caller = await platform.addIdentity(platform.owner.organization, 'registry.push', here)
     for (const door of doors) {

@@ -1,4 +1,4 @@
-// Pushes to the same tags at the same time.
+// Pushes, CreateTag and UpdateTag calls that change the same tags at the same time.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
@@ -29,7 +29,7 @@ import { writeLocksOnTags } from './tag-locks.ts'
 /** An artifact, not an image: a push does not read a platform from its configuration. */
 const artifact = (layer: string) => imageOf(layer, { config: descriptor('{}', 'application/x') })
 
-onEachStore('concurrent pushes', (engine) => {
+onEachStore('concurrent changes of tags', (engine) => {
   let platform: Platform
   let repo = ''
   before(async () => {
@@ -75,7 +75,7 @@ onEachStore('concurrent pushes', (engine) => {
     } as unknown as Call<typeof request>)
   }
 
-  test('move the same tags between images without a deadlock, in whatever order they name them', async () => {
+  test('pushes move the same tags between images without a deadlock, in whatever order they name them', async () => {
     const tags = ['x', 'y', 'z']
     for (const layer of ['a', 'b', 'c']) await push(layer, tags, () => {})
     let runs = 0
@@ -90,7 +90,7 @@ onEachStore('concurrent pushes', (engine) => {
     assert.equal(digests.length, 3)
   })
 
-  test('that create the same tag all succeed', async () => {
+  test('pushes that create the same tag all succeed', async () => {
     const client = ociClient(platform.url, platform.owner.token)
     for (const round of numbers(8)) {
       const layers = ['a', 'b', 'c', 'a', 'b', 'c']
@@ -102,7 +102,7 @@ onEachStore('concurrent pushes', (engine) => {
     }
   })
 
-  test('create a new tag if the existing one is renamed at the same time, and leave the renamed one as it is', {
+  test('CreateTag creates a new tag if the existing one is renamed at the same time, and keeps the renamed one', {
     skip: engine === 'sqlite' && 'SQLite runs one write after another',
   }, async () => {
     const { call } = restDoor(platform.url)
@@ -132,7 +132,7 @@ onEachStore('concurrent pushes', (engine) => {
     ])
   })
 
-  test('that create the same tag all succeed through the API, too', async () => {
+  test('CreateTag calls for the same tag at the same time all succeed', async () => {
     const { call } = restDoor(platform.url)
     for (const round of numbers(8)) {
       const creates = ['a', 'b', 'c', 'a', 'b', 'c'].map((layer) =>

@@ -53,7 +53,10 @@ export function* removeUnmappedMembers(provider: string, group: string): Work<bo
 /** Each mapping is deleted with several statements. */
 const mappingsPerBatch = 50
 
-/** Deletes a batch of the mappings of an identity provider. Returns whether there may be more. */
+/**
+ * Deletes a batch of the mappings of an identity provider, but not the members of its external groups. Returns whether
+ * there may be more mappings.
+ */
 export function* removeMappingsOf(access: WriteAccess, provider: string): Work<boolean> {
   const rows = yield* all(
     sql`select uid from external_group_role_mappings where parent = ${provider} limit ${mappingsPerBatch}`,

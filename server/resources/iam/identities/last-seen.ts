@@ -1,5 +1,5 @@
-// Records when an identity was last used: after the reply and at most once a minute. The update time and the entity
-// tag of the identity stay the same.
+// Records when an identity last signed in or was assumed, at most once a minute. The request does not wait for the
+// write. The update time and the entity tag of the identity stay the same.
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import { BoundedMap } from '../../../bounded-map.ts'
 import type { Store } from '../../../store/db.ts'
