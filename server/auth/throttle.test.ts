@@ -22,10 +22,20 @@ describe('throttle', () => {
   test('counts attempts as failures until they succeed', () => {
     const throttle = openThrottle(2, 1000, () => 0)
     throttle.attempt('a')
-    throttle.attempt('a')
+    const takeBack = throttle.attempt('a')
     assert.throws(() => throttle.attempt('a'), tooMany)
-    throttle.succeed('a')
+    takeBack()
     throttle.attempt('a')
+  })
+
+  test('takes back an attempt of an earlier period without a credit for the current one', () => {
+    let time = 0
+    const throttle = openThrottle(1, 1000, () => time)
+    const takeBack = throttle.attempt('a')
+    time = 1000
+    throttle.fail('a')
+    takeBack()
+    assert.throws(() => throttle.require('a'), tooMany)
   })
 
   test('counts the addresses of one IPv6 network together', () => {

@@ -11,10 +11,10 @@ import { networkOf } from '../wire/client-network.ts'
 export type Throttle = {
   /** Refuses a key with too many recent failures. */
   require(key: string): void
-  fail(key: string): void
-  /** Calls `require`, and counts a failure until `succeed` is called, so that concurrent attempts are limited too. */
-  attempt(key: string): void
-  succeed(key: string): void
+  /** Counts a failure. The returned function takes it back. */
+  fail(key: string): () => void
+  /** Calls `require` and `fail`, so that an attempt counts as a failure until its result is known. */
+  attempt(key: string): () => void
 }
 
 type Failures = { count: number; since: number }
@@ -44,11 +44,12 @@ export function openThrottle(maxFailures: number, periodMs: number, now: () => n
     throw tooManyRequests('too many attempts have failed; try again later', waitSeconds)
   }
 
-  function fail(key: string): void {
+  function fail(key: string): () => void {
     const network = networkOf(key)
-    const failures = recentFailures(network)
-    if (failures) failures.count++
-    else failuresByKey.set(network, { count: 1, since: now() })
+    const failures = recentFailures(network) ?? { count: 0, since: now() }
+    if (failures.count === 0) failuresByKey.set(network, failures)
+    failures.count++
+    return () => void failures.count--
   }
 
   return {
@@ -56,11 +57,7 @@ export function openThrottle(maxFailures: number, periodMs: number, now: () => n
     fail,
     attempt(key) {
       require(key)
-      fail(key)
-    },
-    succeed(key) {
-      const failures = recentFailures(networkOf(key))
-      if (failures) failures.count--
+      return fail(key)
     },
   }
 }
@@ -73,9 +70,9 @@ export type Attempt = [Throttle, string]
  */
 export function attemptAll(attempts: readonly Attempt[]): () => void {
   for (const [throttle, key] of attempts) throttle.require(key)
-  for (const [throttle, key] of attempts) throttle.fail(key)
+  const takeBacks = attempts.map(([throttle, key]) => throttle.fail(key))
   return () => {
-    for (const [throttle, key] of attempts) throttle.succeed(key)
+    for (const takeBack of takeBacks) takeBack()
   }
 }
 

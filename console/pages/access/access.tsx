@@ -81,7 +81,7 @@ export default function Access({ place }: PageProps) {
       {entries.length === 0 ? (
         <Empty icon="access" title={emptyTitle(can, identity)}>
           {identity
-            ? 'They may have a role in a group below. The page Why shows whether they may do something there.'
+            ? `They may ${can ? 'be able to do it' : 'have a role'} in a group below. The page Why shows whether they may do something there.`
             : can
               ? 'No role that is bound here or in a group above has this capability.'
               : 'Give a person or a workload a role to begin.'}
@@ -126,7 +126,11 @@ export default function Access({ place }: PageProps) {
 }
 
 const emptyTitle = (can: string, identity: string) =>
-  identity ? 'No access here' : can ? `Nobody here can do ${can}` : 'Nobody has access'
+  can
+    ? `${identity ? 'They cannot' : 'Nobody here can'} do ${can}`
+    : identity
+      ? 'No access here'
+      : 'Nobody has access'
 
 const capabilityOptions = Object.values(capabilityNames)
   .sort()
