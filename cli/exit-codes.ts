@@ -37,7 +37,7 @@ export const exitCodesHelp = `Exit codes:
   4    Permission denied.
   5    Not found.
   6    Conflict: the resource exists already, is in use, or was changed in the meantime.
-  7    The server cannot be reached, is busy, or took too long. Try again later.
+  7    The server cannot be reached, is busy, or took too long, or a resource limit is reached.
   8    The answer of stemma access check is no.
   130  Interrupted with Ctrl-C.
 

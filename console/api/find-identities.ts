@@ -10,7 +10,10 @@ import { isUid } from './uids.ts'
 const maxOptions = 20
 /** The most that the API returns at once. */
 const pageSize = 200
-/** How many pages of role bindings are searched for people. People on later pages are found only by their uid. */
+/**
+ * How many pages of role bindings are searched for people. People on later pages are found only if `listAccess` returns
+ * them, or by their uid.
+ */
 const maxPages = 10
 
 /**

@@ -34,15 +34,15 @@ export function startRouter(chosen: RouterOptions): void {
   options = chosen
   history.scrollRestoration = 'manual'
   addEventListener('popstate', () => {
-    isAsLoaded = false
+    hasNavigated = true
     void show()
   })
   addEventListener('click', followLink)
   void show()
 }
 
-/** Whether the person has opened nothing since the document was loaded. Another site may have chosen its URL. */
-export let isAsLoaded = true
+/** Whether a navigation has happened since the document was loaded. Before, another site may have chosen the URL. */
+export let hasNavigated = false
 
 /**
  * `state` is stored in the new history entry. Default: the state of the current entry, if the new
@@ -52,7 +52,7 @@ type Navigation = { replace?: boolean; state?: unknown }
 
 /** Resolves when the page is drawn, or when another page was opened before it was loaded. */
 export function navigate(path: string, { replace = false, state }: Navigation = {}): Promise<void> {
-  isAsLoaded = false
+  hasNavigated = true
   const at = hrefOf(path)
   state ??= isSamePageOfList(at) ? history.state : null
   if (replace) history.replaceState(state, '', at)

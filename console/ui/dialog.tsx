@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import type { Place } from '../router/route.ts'
-import { isAsLoaded, navigate, withQuery } from '../router/router.ts'
+import { hasNavigated, navigate, withQuery } from '../router/router.ts'
 import { IconButton } from './button.tsx'
 
 /**
@@ -27,9 +27,9 @@ export function Dialog({ place, title, isWide, children }: DialogProps) {
     const opener = document.activeElement as HTMLElement | null
     const element = dialog.current
     element?.showModal()
-    // Another site could open the dialog while the person holds down Enter. If a field had the
-    // focus, Enter would submit its form.
-    const stopWaiting = element && !isAsLoaded ? focusFirstField(element) : undefined
+    // Before the first navigation, another site may have opened the dialog while the person holds down
+    // Enter. In a focused field, Enter would submit the form, so no field gets the focus.
+    const stopWaiting = element && hasNavigated ? focusFirstField(element) : undefined
     return () => {
       stopWaiting?.()
       // An open dialog makes everything else inert, so nothing else could get the focus.

@@ -57,7 +57,7 @@ export function Tree({ label, roots, useChildren, onActivate, expanded = [], onT
     focused.value = item.dataset.uid ?? ''
     item.focus()
   }
-  // The focused item is the only one that Tab reaches. If it is removed, the nearest item above it takes its place.
+  // The focused item is the only one that Tab reaches. If it is removed, its nearest ancestor takes its place.
   useLayoutEffect(() => {
     const keepTabStop = () => {
       const uids = items().map((item) => item.dataset.uid ?? '')

@@ -118,7 +118,7 @@ onEachStore('an attacker of SCIM', (engine) => {
     assert.match([...answers].join(), /^\[401,/)
   })
 
-  test('cannot finish a request after the token was revoked, even if it was sent before', async () => {
+  test('cannot finish a request whose head was sent before the token was revoked', async () => {
     const leaver = await addScimProvider(platform, await platform.addOrganization('leaver'))
     const body = JSON.stringify({ userName: 'late' })
     const client = await rawClient(platform.app.port)

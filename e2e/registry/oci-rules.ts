@@ -153,8 +153,8 @@ export const operations = {
       [blob, config].every((part) => repo.blobs.has(digestOf(part)))
         ? { status: 201, apply: () => addManifest(repo, manifestOf(config, blob, 'pushed'), [config, blob]) }
         : { status: 404 },
-    // The test compares this answer with the answer for an invented blob. If the blob is also the config, the error
-    // names one missing digest, but two for the invented blob, so the answers differ.
+    // The test sends the request again with an invented blob and the same config, and compares the answers. If the blob
+    // is also the config, they differ: the first error names one missing digest, the second error names two.
     isBlind: (repo, target) => lacksBlob(repo, target) && target.blob !== target.config,
     isPush: true,
   },

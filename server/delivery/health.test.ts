@@ -30,7 +30,7 @@ describe('the pause of a sink', () => {
     assert.deepEqual(pausesAfter(...refusals(9), 'delivered', ...refusals(9)), noPauses(19))
   })
 
-  test('is as short after the first failure if the sink has refused some events before', () => {
+  test('is 5 seconds after the first failure, even if the sink has refused some events before', () => {
     assert.deepEqual(pausesAfter(...refusals(3), 'unreachable', 'unreachable'), [...noPauses(3), 5, 20])
   })
 

@@ -3,7 +3,7 @@
 import type { EventQueue, EventQueueOptions } from './event-queue.ts'
 import { openEventQueue } from './event-queue.ts'
 
-/** Until an event is inserted, its `make` stays in memory, so it should refer to little data. */
+/** The function passed to `add` stays in memory until its event is inserted, so it should refer to little data. */
 export type EventBuffer = EventQueue
 
 export type EventBufferOptions = Pick<EventQueueOptions, 'store' | 'onError' | 'onLost' | 'retryMs'> &

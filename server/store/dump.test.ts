@@ -39,7 +39,7 @@ test('the values of a row are read once, however many rows follow', () => {
 })
 
 onEach(['SQLite', 'PostgreSQL'], 'a backup', (testStore) => {
-  test('has the tables of the migrations, but none of others', async () => {
+  test('has the tables of the migrations, except transient ones, and no tables of other programs', async () => {
     await testStore()
       .open()
       .write(function* () {

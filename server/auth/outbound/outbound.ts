@@ -40,8 +40,8 @@ export class NoAddressError extends OutboundError {
 
 const maxAddresses = 8
 /**
- * For every address but the last, so that an address without an answer leaves time for the others: of 5 seconds, seven
- * such addresses leave 1.5 to the last.
+ * For every address but the last, so that addresses that accept no connection leave time for the others: after seven
+ * of them, the eighth has 1.5 of 5 seconds left.
  */
 const connectTimeoutMs = 500
 

@@ -1,4 +1,5 @@
-// Counts the resources that the calls of one HTTP/2 connection use. session-guard.ts limits them.
+// Counts the resources that the calls of one HTTP/2 connection use. session-guard.ts, request-bytes.ts and
+// interceptor.ts limit them.
 import type { Http2Session, ServerHttp2Stream } from 'node:http2'
 
 /** A stream with the sizes of its headers and its reply, and the usage of its session. */

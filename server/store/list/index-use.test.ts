@@ -106,12 +106,13 @@ onEach(['SQLite', 'PostgreSQL'], 'index use of lists', (testStore) => {
 
   test('a page whose JSON is concatenated in SQL uses the index of its order and the indexes for its total', async () => {
     const tally = store.engine === 'sqlite' ? 'sqlite_autoindex_tally_1' : 'tally_pkey'
+    const size = 10 // only pages of a size in `pageSizes` (plan.ts) are concatenated
     for (const descending of [false, true]) {
       for (const column of ['name', 'create_time', 'update_time']) {
         const order = [column, 'uid'].map((name) => ({ column: name, descending }))
         for (const after of [undefined, [column === 'name' ? 'group-5' : 5, `${large}/0`]]) {
           const explainJoined = async (region: Region) => {
-            const plan = await explain([region], order, { after, size: 10 })
+            const plan = await explain([region], order, { after, size })
             assertOrdered(plan)
             return plan
           }
@@ -121,7 +122,7 @@ onEach(['SQLite', 'PostgreSQL'], 'index use of lists', (testStore) => {
         }
       }
       for (const after of [undefined, [`${large}/0000000000000010`]]) {
-        const plan = await explain([below(large)], [{ column: 'uid', descending }], { after, size: 10 })
+        const plan = await explain([below(large)], [{ column: 'uid', descending }], { after, size })
         assertUsesOnly(plan, primaryKey(), tally)
         assertOrdered(plan)
       }

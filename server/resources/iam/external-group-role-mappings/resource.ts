@@ -43,7 +43,7 @@ function externalGroupRoleMappingsMethods(deps: Dependencies) {
       createOnce(deps, call, (grants) => createMapping(deps, call, grants)),
 
     async deleteExternalGroupRoleMapping(call: Call) {
-      let unmapped: string | undefined
+      let unmappedGroup: string | undefined
       const reply = await deleteResource(deps, externalGroupRoleMappings, call, {
         isIdempotent: true,
         *beforeDelete(uid) {
@@ -51,15 +51,16 @@ function externalGroupRoleMappingsMethods(deps: Dependencies) {
           yield* requireFreshSignInForRole(deps, call.demand.caller, mapping?.roleUid)
         },
         *remove(access, uid) {
-          unmapped = yield* removeMapping(access, uid)
+          unmappedGroup = yield* removeMapping(access, uid)
         },
       })
-      if (unmapped !== undefined) await removeMemberships(deps, call, parentOf(call.demand.scope), [unmapped])
+      if (unmappedGroup !== undefined)
+        await removeMemberships(deps, call, parentOf(call.demand.scope), [unmappedGroup])
       return reply
     },
 
     async batchDeleteExternalGroupRoleMappings(call: Call<BatchDeleteExternalGroupRoleMappingsRequest>) {
-      const unmapped: (string | undefined)[] = []
+      const unmappedGroups: (string | undefined)[] = []
       const reply = await store.write(function* () {
         const access = yield* admitToWrite(call.demand)
         const { parent, names } = call.request
@@ -67,11 +68,11 @@ function externalGroupRoleMappingsMethods(deps: Dependencies) {
         yield* lockProvider(parent)
         const deleted = yield* findMappings(names)
         yield* requireFreshSignInForRole(deps, call.demand.caller, ...deleted.map(({ roleUid }) => roleUid))
-        for (const { uid } of deleted) unmapped.push(yield* removeMapping(access, uid))
+        for (const { uid } of deleted) unmappedGroups.push(yield* removeMapping(access, uid))
         const response = create(BatchDeleteResponseSchema, { parent, externalGroupRoleMappings: deleted })
         return messageReply(BatchDeleteResponseSchema, response)
       }, call.deadline)
-      const groups = unmapped.filter((group) => group !== undefined)
+      const groups = unmappedGroups.filter((group) => group !== undefined)
       await removeMemberships(deps, call, call.request.parent, groups)
       return reply
     },

@@ -10,7 +10,8 @@ import { removeExpiredBlockers } from '../expired-bindings.ts'
 export const bindingConflict = 'the identity has this role in this group already'
 
 /**
- * Requires that the caller may create this binding, or update an existing binding to equal it.
+ * Requires that the caller may create this binding, or update an existing binding to equal it. Also
+ * deletes expired bindings that would conflict with it or count towards the limits of its groups.
  * Returns the extra columns of its row. `prefix` is the path of the binding in the request;
  * `identityBefore` is the identity of the binding before an update.
  */

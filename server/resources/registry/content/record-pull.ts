@@ -68,7 +68,7 @@ export function openPullLog({ recorded, add, waiting }: PullLogOptions): PullLog
 
 /**
  * Everything that an event shows of a pull, except its caller, its time and the id of the request.
- * No header contains a line break.
+ * The values are separated by line breaks, which none of them contains.
  */
 function keyOf({ scope, origin: { envelope } }: Demand, { type, reference, digest, error }: Pull): string {
   const { repo, address, userAgent } = envelope
