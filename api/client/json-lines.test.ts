@@ -14,7 +14,13 @@ describe('JSON lines', () => {
   })
 
   test('that are cut off, not JSON objects or not UTF-8 fail with DATA_LOSS', async () => {
-    for (const invalid of ['{"a":1}', '[]\n', 'x\n', Buffer.from('{"a":"\xff"}\n', 'latin1')])
+    for (const invalid of [
+      '{"a":1}',
+      '[]\n',
+      'x\n',
+      Buffer.from('{"a":"\xff"}\n', 'latin1'),
+      Buffer.from([0xc3]),
+    ])
       await assert.rejects(
         read('{"a":1}\n', invalid),
         (error) => error instanceof StemmaError && error.code === Code.DATA_LOSS,

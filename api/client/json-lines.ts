@@ -18,9 +18,10 @@ const maxLineLength = 2 ** 26
  */
 export async function* readJsonLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<JsonObject, void> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
-  const decode = (chunk: Uint8Array): string => {
+  /** Without a chunk, requires that no character is incomplete. */
+  const decode = (chunk?: Uint8Array): string => {
     try {
-      return decoder.decode(chunk, { stream: true })
+      return decoder.decode(chunk, { stream: chunk !== undefined })
     } catch {
       throw dataLoss('a document is not valid UTF-8')
     }
@@ -38,6 +39,7 @@ export async function* readJsonLines(body: AsyncIterable<Uint8Array>): AsyncGene
     }
     if (lineLength > maxLineLength) throw dataLoss('a document is too long')
   }
+  decode()
   if (lineLength > 0) throw dataLoss('the last document is cut off')
 }
 

@@ -182,6 +182,7 @@ onEachStore('a server behind a proxy that terminates TLS', (engine) => {
     const client = await rawClient(port)
     client.send('no HTTP\r\n\r\n')
     assert.ok((await client.response()).headers.has('strict-transport-security'))
+    client.close()
   })
 })
 

@@ -26,13 +26,13 @@ const costlyPattern = '.*a.{0,160}b.{0,160}c.{0,160}d.{0,150}x'
 /** Program of a thread that accepts every new pattern, and never answers when it has to match patterns. */
 const stuckProgram = new URL(
   `data:text/javascript,import{parentPort}from'node:worker_threads';
-  parentPort.on('message',({kind,rules})=>{while(kind==='trust');parentPort.postMessage({result:rules.map(()=>({}))})})`,
+  parentPort.on('message',({kind,patterns})=>{while(kind==='trust');parentPort.postMessage({result:patterns.map(()=>({}))})})`,
 )
 
 /** Program of a thread that accepts every new pattern, and answers each match as if it had exceeded its limits. */
 const exceedingProgram = new URL(
   `data:text/javascript,import{parentPort}from'node:worker_threads';
-  parentPort.on('message',({kind,rules})=>parentPort.postMessage({result:kind==='trust'?undefined:rules.map(()=>({}))}))`,
+  parentPort.on('message',({kind,patterns})=>parentPort.postMessage({result:kind==='trust'?undefined:patterns.map(()=>({}))}))`,
 )
 
 /** An identity in a team, another in the organization with an expensive pattern, and an administrator of the team. */

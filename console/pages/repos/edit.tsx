@@ -31,11 +31,11 @@ export function EditRepo({ place, repo, readme, readmeError }: EditRepoProps) {
         .filter((pattern) => pattern !== ''),
     }
     const mask = updateMask(repo, changed, ['description', 'public', 'immutableTags'])
-    if (!(await repos.run({ repo: changed, updateMask: mask }))) return
     const repoReadme = { uid: repo.uid ?? '', content: withLineFeeds(text('readme')) }
-    const isChanged =
+    const isReadmeChanged =
       values.has('readme') && repoReadme.content !== withLineFeeds(readme?.content ?? '').trim()
-    if (!isChanged || (await readmes.run({ repoReadme }))) await closeDialog(place)
+    if (isReadmeChanged && !(await readmes.run({ repoReadme }))) return
+    if (await repos.run({ repo: changed, updateMask: mask })) await closeDialog(place)
   }
   return (
     <Dialog place={place} title="Change repo">

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { describe, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { openOutbound } from './outbound.ts'
+import { openGuardedSend, openOutbound } from './outbound.ts'
 
 /** Listens on 127.0.0.2 without accepting connections. */
 const neverAccepting = `
@@ -38,4 +38,9 @@ describe('a request to a host with several addresses', () => {
     const { status, body } = await outbound(`http://two.test:${port}/`, true)
     assert.deepEqual([status, body.toString()], [200, 'here'])
   })
+})
+
+test('a request whose signal is aborted already does not wait for the name resolution', async () => {
+  const send = openGuardedSend({ resolve: () => new Promise(() => {}) })
+  await assert.rejects(send(new URL('https://slow.test'), false, {}, AbortSignal.abort()), /timed out/)
 })

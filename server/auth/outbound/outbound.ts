@@ -144,7 +144,9 @@ async function readAll(
 
 function inTime<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const timeout = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(new OutboundError('the name resolution timed out')))
+    const fail = () => reject(new OutboundError('the name resolution timed out'))
+    if (signal.aborted) fail()
+    else signal.addEventListener('abort', fail)
   })
   return Promise.race([promise, timeout])
 }
