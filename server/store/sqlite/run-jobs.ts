@@ -23,8 +23,23 @@ const jobsPerCommit = 256
 /** After this time no further job is added to a commit, so that reads are not delayed. */
 const batchTimeMs = 20
 
+/**
+ * Runs the first jobs, as many as the time allows, with one commit, and returns their outcomes in order. If the commit
+ * fails, its error is the outcome of every job. `begin` starts another transaction if the jobs must run a second time;
+ * if it returns false, all jobs stay undone and the result is empty.
+ */
+export function runJobs(
+  writer: Connection,
+  jobs: readonly Job[],
+  now: Clock['now'],
+  begin: () => boolean,
+): Outcome[] {
+  const [job, ...others] = jobs
+  return job && others.length === 0 ? [runSingleJob(writer, job)] : runSeveralJobs(writer, jobs, now, begin)
+}
+
 /** A single job needs no savepoint, which would make SQLite copy every page that the job changes. */
-export function runSingleJob(writer: Connection, job: Job): Outcome {
+function runSingleJob(writer: Connection, job: Job): Outcome {
   let outcome: Outcome
   try {
     outcome = { value: runWork(writer, job.work()) }
@@ -42,12 +57,10 @@ export function runSingleJob(writer: Connection, job: Job): Outcome {
 }
 
 /**
- * Runs the first jobs, as many as the time allows, with one commit, and returns their outcomes in order. The jobs run
- * without savepoints first. If one of them fails after it has written, all are undone and run again, each in a
- * savepoint. `begin` starts the transaction of this second run; if it returns false, all jobs stay undone and the
- * result is empty. If the commit fails, its error is the outcome of every job.
+ * The jobs run without savepoints first. If one of them fails after it has written, all are undone and run again, each
+ * in a savepoint.
  */
-export function runJobs(
+function runSeveralJobs(
   writer: Connection,
   jobs: readonly Job[],
   now: Clock['now'],

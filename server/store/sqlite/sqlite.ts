@@ -16,7 +16,8 @@ import { createPrivateFile } from './private-files.ts'
 import type { ReadOptions, ReadTransaction } from './read-transaction.ts'
 import { openReadTransaction } from './read-transaction.ts'
 import { runWork } from './run-work.ts'
-import { lockRetryMs, openWriteQueue } from './write-queue.ts'
+import { lockRetryMs } from './write-lock.ts'
+import { openWriteQueue } from './write-queue.ts'
 
 export type SqliteOptions = ReadOptions & {
   /** How long to wait for another process that has the lock. */

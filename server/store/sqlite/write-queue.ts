@@ -1,17 +1,14 @@
 // The queue of the connection that writes. Writes that wait at the same time are committed together. While a commit is
 // synced, further writes wait: they need the next sync anyway, and share it.
-import type { Clock } from '../clock.ts'
 import { StoreError } from '../store-error.ts'
 import type { Work } from '../work.ts'
-import type { Connection } from './connection.ts'
-import { execute } from './connection.ts'
-import { isBusy, translate } from './errors.ts'
+import { translate } from './errors.ts'
 import type { Job, Outcome } from './run-jobs.ts'
-import { runJobs, runSingleJob } from './run-jobs.ts'
+import { runJobs } from './run-jobs.ts'
+import type { WriteLockOptions } from './write-lock.ts'
+import { lockRetryMs, openWriteLock } from './write-lock.ts'
 
 const queueLimit = 10_000
-/** How long to wait before the next attempt while another process has the lock. */
-export const lockRetryMs = 5
 
 export type WriteQueue = {
   /** `writesDirectly`: whether the work also writes on the connection itself, as migrations do. */
@@ -20,10 +17,7 @@ export type WriteQueue = {
   close(): Promise<void>
 }
 
-export type WriteQueueOptions = {
-  writer: Connection
-  clock: Clock
-  lockTimeoutMs: number
+export type WriteQueueOptions = WriteLockOptions & {
   /** Called before anything is written. */
   beforeWrite: () => void
   /** Called after jobs have run, whether they were committed or rolled back. */
@@ -35,62 +29,39 @@ export type WriteQueueOptions = {
 }
 
 export function openWriteQueue(options: WriteQueueOptions): WriteQueue {
-  const { writer, clock, lockTimeoutMs, beforeWrite, afterWrite, sync, isBroken } = options
+  const { writer, clock, beforeWrite, afterWrite, sync, isBroken } = options
   let waiting: Job[] = []
   let isScheduled = false
   let isClosed = false
-  let lockedSince: number | undefined
   let isSyncing = false
   let onIdle = () => {}
   let closing: Promise<void> | undefined
+  const lock = openWriteLock(options, (error) => {
+    for (const job of waiting.splice(0)) job.settle({ error: translate(error) })
+  })
 
   function flush(): void {
     isScheduled = false
     beforeWrite()
     waiting = waiting.filter((job) => isInTime(job, clock.now()))
     // If no write waits any more, the lock timeout of the next write starts anew.
-    if (waiting.length === 0) lockedSince = undefined
-    else if (begin()) settleFinished(runWaiting())
+    if (waiting.length === 0) lock.giveUp()
+    else if (lock.begin()) settleFinished(runJobs(writer, waiting, clock.now, lock.begin))
     continueOrEnd()
-  }
-
-  /** While another process has the lock (`stemmad bootstrap`), returns false, and the queue tries again later. */
-  function begin(): boolean {
-    try {
-      execute(writer, 'begin immediate')
-      lockedSince = undefined
-      return true
-    } catch (error) {
-      lockedSince ??= clock.now()
-      if (isBusy(error) && clock.now() - lockedSince < lockTimeoutMs) return false
-      lockedSince = undefined
-      for (const job of waiting.splice(0)) job.settle({ error: translate(error) })
-      return false
-    }
-  }
-
-  function runWaiting(): Outcome[] {
-    const [job, ...others] = waiting
-    return job && others.length === 0
-      ? [runSingleJob(writer, job)]
-      : runJobs(writer, waiting, clock.now, begin)
   }
 
   function settleFinished(outcomes: readonly Outcome[]): void {
     afterWrite()
     const jobs = waiting.splice(0, outcomes.length)
-    const settle = () => {
-      for (const [at, outcome] of outcomes.entries()) jobs[at]?.settle(outcome)
-    }
-    if (outcomes.every((outcome) => 'error' in outcome)) settle()
-    else void settleWhenDurable(jobs, settle)
+    if (outcomes.every((outcome) => 'error' in outcome)) settleEach(jobs, outcomes)
+    else void settleWhenDurable(jobs, outcomes)
   }
 
-  async function settleWhenDurable(jobs: readonly Job[], settle: () => void): Promise<void> {
+  async function settleWhenDurable(jobs: readonly Job[], outcomes: readonly Outcome[]): Promise<void> {
     isSyncing = true
     try {
       await sync(jobs.length)
-      settle()
+      settleEach(jobs, outcomes)
     } catch (error) {
       for (const job of [...jobs, ...waiting.splice(0)]) job.settle({ error })
     }
@@ -106,8 +77,8 @@ export function openWriteQueue(options: WriteQueueOptions): WriteQueue {
   function schedule(): void {
     if (isScheduled || isSyncing) return
     isScheduled = true
-    if (lockedSince === undefined) setImmediate(flush)
-    else clock.sleep(lockRetryMs).then(flush)
+    if (lock.isTaken()) clock.sleep(lockRetryMs).then(flush)
+    else setImmediate(flush)
   }
 
   return {
@@ -130,6 +101,10 @@ export function openWriteQueue(options: WriteQueueOptions): WriteQueue {
       return closing
     },
   }
+}
+
+function settleEach(jobs: readonly Job[], outcomes: readonly Outcome[]): void {
+  for (const [at, outcome] of outcomes.entries()) jobs[at]?.settle(outcome)
 }
 
 /** Whether the job may still run. A job past its deadline fails here, also while another process has the lock. */
