@@ -1,5 +1,5 @@
 // Chooses the queues whose turns start next, so that an organization with very many queues does
-// not delay others. A place is room for one running turn (deliverer.ts).
+// not delay others. A place is room for one running turn (turn-pool.ts).
 import type { DueQueue } from '../store/delivery/queues.ts'
 
 export type Places = {

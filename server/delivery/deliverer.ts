@@ -1,31 +1,18 @@
-// Leases the delivery queues that are due and runs a turn of each, several at a time. docs/internals/delivery.md
-// explains turns.
-import type { DueByOrganization, DueQueue } from '../store/delivery/queues.ts'
-import {
-  findDueByOrganization,
-  findDueQueues,
-  leaseQueues,
-  wakeOverlooked,
-} from '../store/delivery/queues.ts'
-import type { Work } from '../store/work.ts'
-import { chooseQueues } from './choose-queues.ts'
+// Decides when to look for delivery queues that are due. Their turns run in two pools (turn-pool.ts).
+// docs/internals/delivery.md explains turns.
+import { wakeOverlooked } from '../store/delivery/queues.ts'
 import type { TurnDependencies } from './turn.ts'
-import { leaseMs, takeTurn } from './turn.ts'
+import { openTurnPool } from './turn-pool.ts'
 
 /**
  * How many turns run at the same time, separately for sinks that have accepted the last requests and for all others:
  * sinks that do not answer occupy a place for 15 seconds each, and must not take the places of those that work.
  */
-const pools = [
+const poolSizes = [
   { isProven: true, places: 32, reserved: 8, perOrganization: 16 },
   { isProven: false, places: 16, reserved: 4, perOrganization: 4 },
 ] as const
-type Pool = (typeof pools)[number]
 
-/** How many due queues are read at a time. */
-const candidates = 64
-/** How many organizations one transaction searches, if at least `candidates` queues are due. */
-const organizationsPerRead = 256
 /** How often the store is asked for due queues. Events that this process seals are sent without this delay. */
 const pollMs = 1000
 /** How often queues are woken that were not woken when their events were sealed. */
@@ -47,49 +34,15 @@ export type Deliverer = {
 }
 
 export function openDeliverer(options: DelivererDependencies): Deliverer {
-  const { store, now, random, clock, onError, deliversInBackground } = options
+  const { store, now, clock, onError, deliversInBackground } = options
   const stopping = new AbortController()
-  const deps: TurnDependencies = { ...options, stopped: stopping.signal }
-  const running = new Map<Promise<void>, { root: string; pool: Pool }>()
   let claiming: Promise<void> | undefined
   let isWanted = false
   let overlookedWakeTime = Number.NEGATIVE_INFINITY
 
-  /** For each pool, the organization after which the next search by organization begins. */
-  const searchedUntil = new Map<Pool, string>()
-
-  const turnsIn = (pool: Pool) => [...running.values()].filter((turn) => turn.pool === pool)
-
-  /** Begins turns until no place of the pool can be given to a queue that is due. */
-  async function fill(pool: Pool): Promise<void> {
-    while (turnsIn(pool).length < pool.places) {
-      const after = searchedUntil.get(pool) ?? ''
-      const { queues, oldest, end } = await store.read(() => findCandidates(pool, now(), after))
-      const chosen = chooseQueues([...queues, ...oldest], pool, turnsIn(pool))
-      if (stopping.signal.aborted) return
-      const served = queues.filter(({ subscription }) => chosen.has(subscription)).at(-1)
-      searchedUntil.set(pool, served?.root ?? end)
-      if (chosen.size === 0) {
-        if (end === '') return
-        continue
-      }
-      const token = random(16).toString('hex')
-      const lease = { token, until: now() + leaseMs }
-      const leased = await store.write(() => leaseQueues([...chosen.keys()], lease, now()))
-      for (const subscription of leased) begin(pool, chosen.get(subscription) ?? '', { subscription, token })
-      if (leased.length === 0) return
-    }
-  }
-
-  function begin(pool: Pool, root: string, turn: { subscription: string; token: string }): void {
-    const done: Promise<void> = takeTurn(deps, turn)
-      .catch(onError)
-      .then(() => {
-        running.delete(done)
-        void claimSoon()
-      })
-    running.set(done, { root, pool })
-  }
+  const deps = { ...options, stopped: stopping.signal, onFree: () => void claimSoon() }
+  const pools = poolSizes.map((size) => openTurnPool(size, deps))
+  const runningTurns = () => pools.flatMap((pool) => [...pool.running()])
 
   async function claim(): Promise<void> {
     while (isWanted && !stopping.signal.aborted) {
@@ -99,7 +52,7 @@ export function openDeliverer(options: DelivererDependencies): Deliverer {
         overlookedWakeTime = clock()
         while (await store.write(() => wakeOverlooked(now())));
       }
-      for (const pool of pools) await fill(pool)
+      for (const pool of pools) await pool.fill()
     }
   }
 
@@ -123,30 +76,16 @@ export function openDeliverer(options: DelivererDependencies): Deliverer {
       for (;;) {
         overlookedWakeTime = Number.NEGATIVE_INFINITY
         await claimSoon()
-        if (running.size === 0) return
-        await Promise.race(running.keys())
+        const running = runningTurns()
+        if (running.length === 0) return
+        await Promise.race(running)
       }
     },
     async stop() {
       clearInterval(timer)
       stopping.abort()
       await claiming
-      await Promise.all(running.keys())
+      await Promise.all(runningTurns())
     },
   }
-}
-
-/**
- * If more queues are due than are read, those that wait longest may all belong to a few organizations. So organizations are
- * then searched in turn, beginning after the one that was served last.
- */
-function* findCandidates(
-  { isProven }: Pool,
-  now: number,
-  after: string,
-): Work<DueByOrganization & { oldest: DueQueue[] }> {
-  const oldest = yield* findDueQueues(isProven, now, candidates)
-  if (oldest.length < candidates) return { queues: [], end: '', oldest }
-  const limit = organizationsPerRead
-  return { ...(yield* findDueByOrganization(isProven, now, { after, limit })), oldest }
 }
