@@ -1,11 +1,10 @@
 // Hands calls to another thread and returns its replies.
-import type { MessagePort, Worker } from 'node:worker_threads'
 import { toBinary } from '@bufbuild/protobuf'
-import { unavailable } from '../aip/errors.ts'
 import type { CallOtherThread, StreamOtherThread } from '../wire/other-thread.ts'
 import type { JsonParts, Reply } from '../wire/reply.ts'
-import type { AnswerMessage, CallMessage, SentReply } from './call-messages.ts'
-import { fromSentError } from './sent-error.ts'
+import type { AnswerMessage, SentReply } from './call-messages.ts'
+import type { ThreadPort } from './call-port.ts'
+import { openCallPort } from './call-port.ts'
 
 export type CallClient = {
   call: CallOtherThread
@@ -17,41 +16,11 @@ export type CallClient = {
   close(): void
 }
 
-type Port = Pick<MessagePort, 'postMessage'> & Pick<MessagePort | Worker, 'on'>
-type Waiting = { onAnswer(answer: AnswerMessage): void; onLost(): void }
-
 /** Calls wait for their answers without a time limit. When the other thread has ended, `close` rejects them. */
-export function openCallClient(port: Port): CallClient {
-  const waiting = new Map<number, Waiting>()
+export function openCallClient(thread: ThreadPort): CallClient {
+  const port = openCallPort(thread)
   const open = new Set<number>()
   let lastId = 0
-  let isClosed = false
-  const post = (message: CallMessage) => port.postMessage(message)
-
-  // There may be an answer to a call that has ended, if its client has disconnected.
-  port.on('message', (answer: AnswerMessage) => waiting.get(answer.id)?.onAnswer(answer))
-
-  function close(): void {
-    isClosed = true
-    for (const { onLost } of waiting.values()) onLost()
-    waiting.clear()
-  }
-
-  /** Sends a message and waits for the answer with the same id. Rejects if the answer is an error. */
-  function ask(message: CallMessage): Promise<AnswerMessage> {
-    if (isClosed) return Promise.reject(threadEnded())
-    return new Promise((resolve, reject) => {
-      const { id } = message
-      const onLost = () => reject(threadEnded())
-      const onAnswer = (answer: AnswerMessage) => {
-        waiting.delete(id)
-        if (answer.kind === 'error') reject(fromSentError(answer.error))
-        else resolve(answer)
-      }
-      waiting.set(id, { onAnswer, onLost })
-      post(message)
-    })
-  }
 
   /** The answers after the first one. The call ends when the generator does. */
   async function* readAnswers(id: number): AsyncGenerator<AnswerMessage, void, void> {
@@ -59,7 +28,7 @@ export function openCallClient(port: Port): CallClient {
     let isComplete = false
     try {
       for (;;) {
-        const answer = await ask({ kind: 'next', id }).catch((error: unknown) => {
+        const answer = await port.ask({ kind: 'next', id }).catch((error: unknown) => {
           isComplete = true
           throw error
         })
@@ -69,7 +38,7 @@ export function openCallClient(port: Port): CallClient {
       }
     } finally {
       open.delete(id)
-      if (!isComplete && !isClosed) post({ kind: 'end', id })
+      if (!isComplete) port.tell({ kind: 'end', id })
     }
   }
 
@@ -92,12 +61,12 @@ export function openCallClient(port: Port): CallClient {
   function begin(...[{ name, desc }, caller, envelope, request]: Parameters<CallOtherThread>) {
     const id = ++lastId
     const call = { method: name, caller, envelope, request: wholeBuffer(toBinary(desc.input, request)) }
-    return { id, answered: ask({ kind: 'call', id, call }) }
+    return { id, answered: port.ask({ kind: 'call', id, call }) }
   }
 
   return {
-    close,
-    isIdle: () => waiting.size === 0 && open.size === 0,
+    close: port.close,
+    isIdle: () => port.isIdle() && open.size === 0,
     async call(...call) {
       const { id, answered } = begin(...call)
       const answer = await answered
@@ -127,6 +96,3 @@ const replyOf = ({ json, bytes, ...others }: SentReply): Reply => ({
   json: json ? () => json : missingForm,
   bytes: bytes ? () => bytes : missingForm,
 })
-
-/** The call may or may not have been performed. It was not acknowledged, so the caller decides whether to repeat it. */
-const threadEnded = () => unavailable('the thread of the call has ended and is being replaced; try again')
