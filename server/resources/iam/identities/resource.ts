@@ -1,10 +1,7 @@
 // Identities: people, who are outside any group, and workloads, each of which is in a group.
-import type { Message } from '@bufbuild/protobuf'
-import { create, equals } from '@bufbuild/protobuf'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { create } from '@bufbuild/protobuf'
 import type {
   CreateIdentityRequest,
-  Identity,
   ListIdentitiesRequest,
   LookupIdentityRequest,
   UpdateIdentityMetadataRequest,
@@ -12,12 +9,11 @@ import type {
 } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import {
   IdentitiesService,
-  IdentitySchema,
   LookupIdentityResponseSchema,
   RelationshipType,
   RelationshipTypeSchema,
 } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
-import { failedPrecondition, invalidField } from '../../../aip/errors.ts'
+import { invalidField } from '../../../aip/errors.ts'
 import { parentOf, rootOf, userUid } from '../../../aip/uid.ts'
 import { openPatterns } from '../../../claims/pattern.ts'
 import { admitToRead } from '../../../policy/admit.ts'
@@ -26,9 +22,7 @@ import type { Sql } from '../../../store/sql.ts'
 import { raw, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
-import { messageReply, withWarnings } from '../../../wire/reply.ts'
-import type { Warning } from '../../../wire/warning.ts'
-import { createResource } from '../../create.ts'
+import { messageReply } from '../../../wire/reply.ts'
 import { deleteResource } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
@@ -36,21 +30,16 @@ import { equalTo, listResources, pointRegions } from '../../list.ts'
 import { nameSearch } from '../../name-search.ts'
 import { removeWhere } from '../../remove-where.ts'
 import { defineResource } from '../../resource.ts'
-import { updateResource } from '../../update.ts'
 import { removeExpired } from '../expired-bindings.ts'
 import { roleBindings } from '../role-bindings/table.ts'
-import { requireMayCreate, requireMayTakeOver } from '../takeover.ts'
-import { withTrustDecisions } from '../trust-decisions.ts'
-import { checkPatterns } from './check-patterns.ts'
+import { createIdentity } from './create-identity.ts'
 import { updateIdentityMetadata } from './metadata.ts'
-import { requireValidRelationship, setExpiry } from './relationship.ts'
-import { relationshipWarnings } from './relationship-warnings.ts'
 import { identities } from './table.ts'
+import { updateIdentity } from './update-identity.ts'
 
 function identitiesMethods(deps: Dependencies) {
   const { store, settings } = deps
-  const { issuerRule, authUrl } = settings
-  const trust = { authUrl, patterns: openPatterns(), checks: deps.checks }
+  const trust = { authUrl: settings.authUrl, patterns: openPatterns(), checks: deps.checks }
   return {
     /** People may read themselves. They are in no group, so no grant applies to them. */
     getIdentity(call: Call) {
@@ -73,48 +62,9 @@ function identitiesMethods(deps: Dependencies) {
       })
     },
 
-    async createIdentity(call: Call<CreateIdentityRequest>) {
-      const { judge } = await checkPatterns(deps, call.demand, call.request)
-      let warnings: Warning[] = []
-      let keptUid: { uid?: string } = {}
-      return withTrustDecisions(trust, call.demand.caller.identity, (decisions) =>
-        createResource(deps, identities, call, {
-          ...keptUid,
-          *beforeCreate(draft, { grants, uid, time }) {
-            // withTrustDecisions may run this again. It must then create the same uid, because the decisions are about it.
-            keptUid = { uid }
-            draft.lastSeenTime = timestampFromMs(time)
-            setExpiry(draft, time)
-            requireValidRelationship(draft, { issuerRule, judge, now: time })
-            warnings = relationshipWarnings(draft, judge)
-            yield* requireMayCreate({ authUrl, decisions }, grants, uid)
-          },
-          complete: (reply) => withWarnings(reply, warnings),
-        }),
-      )
-    },
+    createIdentity: (call: Call<CreateIdentityRequest>) => createIdentity(deps, trust, call),
 
-    async updateIdentity(call: Call<UpdateIdentityRequest>) {
-      const { judge } = await checkPatterns(deps, call.demand, call.request, true)
-      let warnings: Warning[] = []
-      const reply = await withTrustDecisions(trust, call.demand.caller.identity, (decisions) =>
-        updateResource(deps, identities, call, {
-          *beforeUpdate({ current, merged, grants, time }) {
-            setExpiry(merged, time)
-            if (isSameRelationship(current, merged)) return
-            if (current.pullToken)
-              throw failedPrecondition(
-                'PULL_TOKEN',
-                'the keys of a pull token cannot be changed; create another pull token and delete this one',
-              )
-            requireValidRelationship(merged, { issuerRule, judge, now: time })
-            warnings = relationshipWarnings(merged, judge)
-            yield* requireMayTakeOver({ authUrl, decisions }, grants, call.demand.scope)
-          },
-        }),
-      )
-      return withWarnings(reply, warnings)
-    },
+    updateIdentity: (call: Call<UpdateIdentityRequest>) => updateIdentity(deps, trust, call),
 
     updateIdentityMetadata: (call: Call<UpdateIdentityMetadataRequest>) => updateIdentityMetadata(deps, call),
 
@@ -152,9 +102,4 @@ function ofType(type: RelationshipType): Sql[] {
   if (!RelationshipTypeSchema.value[type])
     throw invalidField('relationship_type', 'must be one of the relationship types')
   return [sql`relationship_type = ${type}`]
-}
-
-function isSameRelationship(current: Identity, merged: Identity): boolean {
-  const relationshipOnly = ({ relationship }: Identity): Message => create(IdentitySchema, { relationship })
-  return equals(IdentitySchema, relationshipOnly(current) as Identity, relationshipOnly(merged) as Identity)
 }
