@@ -10,9 +10,12 @@ import type {
   SaveUploadRequest,
 } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { BlobSchema, UploadSchema } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
+import type { RandomBytes } from '../../../crypto/random.ts'
 import { admitToRead, admitToWrite } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { sql } from '../../../store/sql.ts'
+import type { Work } from '../../../store/work.ts'
+import type { Reply } from '../../../wire/reply.ts'
 import { emptyReply, messageReply } from '../../../wire/reply.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { countContent } from '../content-usage.ts'
@@ -33,27 +36,11 @@ import {
   saveUpload,
 } from './upload-rows.ts'
 
-export function uploadMethods({ store, now, random, settings }: Dependencies) {
-  const newLease = () => random(16).toString('hex')
+export function uploadMethods(deps: Dependencies) {
+  const { store, now } = deps
   return {
     beginUpload: (call: Call<BeginUploadRequest>) =>
-      store.write(function* () {
-        const access = yield* admitToWrite(call.demand)
-        const { digest, open, length } = call.request
-        const { identity } = access.caller
-        const repo = yield* lockRepo(call.request.repo)
-        yield* requireFewUploads(repo, identity, settings.maxUploads)
-        const [id, time] = [random(16).toString('hex'), now()]
-        if (!open) yield* requireRoomOrRelease(access, repo, 1, time)
-        const [lease, until] = open ? [newLease(), time + leaseMs] : [null, null]
-        yield sql`insert into uploads (id, repo, identity, size, state, create_time, update_time, lease, lease_until)
-        values (${id}, ${repo}, ${identity}, 0, '', ${time}, ${time}, ${lease}, ${until})`
-        if (digest !== '') yield* protectBlob(access, id, digest, time)
-        const upload = { id, size: 0, state: '', lease: lease ?? '', reserved: 0, identity }
-        const expected = expectedOf(upload, length, time)
-        const reservation = open ? yield* reserveUpload(access, repo, upload, expected) : {}
-        return uploadReply({ ...upload, ...reservation })
-      }, call.deadline),
+      store.write(() => beginUpload(deps, call), call.deadline),
 
     getUpload: (call: Call<GetUploadRequest>) =>
       store.read(function* () {
@@ -61,19 +48,7 @@ export function uploadMethods({ store, now, random, settings }: Dependencies) {
         return uploadReply(yield* readUpload(call.request.repo, call.request.id))
       }),
 
-    openUpload: (call: Call<OpenUploadRequest>) =>
-      store.write(function* () {
-        const access = yield* admitToWrite(call.demand)
-        const { repo, id, digest, length } = call.request
-        const time = now()
-        const { namedDigest, ...upload } = yield* leaseUpload(access, { repo, id, now: time }, newLease())
-        if (digest !== '') {
-          yield* protectBlob(access, id, digest, time)
-          if (namedDigest !== null && namedDigest !== digest) yield* dropProtected(access, namedDigest)
-        }
-        const reservation = yield* reserveUpload(access, repo, upload, expectedOf(upload, length, time))
-        return uploadReply({ ...upload, ...reservation, identity: access.caller.identity })
-      }, call.deadline),
+    openUpload: (call: Call<OpenUploadRequest>) => store.write(() => openUpload(deps, call), call.deadline),
 
     saveUpload: (call: Call<SaveUploadRequest>) =>
       store.write(function* () {
@@ -117,6 +92,39 @@ export function uploadMethods({ store, now, random, settings }: Dependencies) {
       }, call.deadline),
   }
 }
+
+function* beginUpload({ now, random, settings }: Dependencies, call: Call<BeginUploadRequest>): Work<Reply> {
+  const access = yield* admitToWrite(call.demand)
+  const { digest, open, length } = call.request
+  const { identity } = access.caller
+  const repo = yield* lockRepo(call.request.repo)
+  yield* requireFewUploads(repo, identity, settings.maxUploads)
+  const [id, time] = [random(16).toString('hex'), now()]
+  if (!open) yield* requireRoomOrRelease(access, repo, 1, time)
+  const [lease, until] = open ? [newLease(random), time + leaseMs] : [null, null]
+  yield sql`insert into uploads (id, repo, identity, size, state, create_time, update_time, lease, lease_until)
+    values (${id}, ${repo}, ${identity}, 0, '', ${time}, ${time}, ${lease}, ${until})`
+  if (digest !== '') yield* protectBlob(access, id, digest, time)
+  const upload = { id, size: 0, state: '', lease: lease ?? '', reserved: 0, identity }
+  const expected = expectedOf(upload, length, time)
+  const reservation = open ? yield* reserveUpload(access, repo, upload, expected) : {}
+  return uploadReply({ ...upload, ...reservation })
+}
+
+function* openUpload({ now, random }: Dependencies, call: Call<OpenUploadRequest>): Work<Reply> {
+  const access = yield* admitToWrite(call.demand)
+  const { repo, id, digest, length } = call.request
+  const time = now()
+  const { namedDigest, ...upload } = yield* leaseUpload(access, { repo, id, now: time }, newLease(random))
+  if (digest !== '') {
+    yield* protectBlob(access, id, digest, time)
+    if (namedDigest !== null && namedDigest !== digest) yield* dropProtected(access, namedDigest)
+  }
+  const reservation = yield* reserveUpload(access, repo, upload, expectedOf(upload, length, time))
+  return uploadReply({ ...upload, ...reservation, identity: access.caller.identity })
+}
+
+const newLease = (random: RandomBytes) => random(16).toString('hex')
 
 /** The expected size of the upload. A body of unknown length is expected to have at least one byte. */
 const expectedOf = (
