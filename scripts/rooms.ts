@@ -14,6 +14,8 @@ export const mayImport: Record<string, string[]> = {
   bench: ['*', 'server/testing'],
   'server/app': ['*'],
   'server/core': ['*'],
+  'server/server-doors': ['*'],
+  'server/background-tasks': ['*'],
   'server/start-workers': ['*'],
   'server/worker-role': ['*'],
   'server/worker-thread': ['*'],
