@@ -16,6 +16,7 @@ export const mayImport: Record<string, string[]> = {
   'server/core': ['*'],
   'server/server-doors': ['*'],
   'server/background-tasks': ['*'],
+  'server/corridors': ['*'],
   'server/start-workers': ['*'],
   'server/worker-role': ['*'],
   'server/worker-thread': ['*'],

@@ -4,22 +4,20 @@ import { randomBytes } from 'node:crypto'
 import { openPageSeals } from './aip/page-token.ts'
 import type { KeyRing } from './auth/keys/key-ring.ts'
 import type { MakeRsaKey } from './auth/keys/rsa-key.ts'
-import type { Authenticator } from './auth/tokens/authenticate.ts'
-import { openAuthenticator } from './auth/tokens/authenticate.ts'
 import type { Authentication, AuthenticationOverrides } from './authentication.ts'
 import { openAuthentication } from './authentication.ts'
-import { openIssuedTokenLog, openRefusalRecorder } from './buffered-events.ts'
+import { openBufferedEvents, openIssuedTokenLog, openRefusalRecorder } from './buffered-events.ts'
 import { openChecks } from './checks.ts'
 import { structuredJson } from './cloud-events/http-message.ts'
 import type { Config } from './config/config.ts'
 import type { ContentStorage } from './content-storage.ts'
 import { contentStorage } from './content-storage.ts'
+import type { Corridors } from './corridors.ts'
+import { openCorridors } from './corridors.ts'
 import type { RandomBytes } from './crypto/random.ts'
 import { pooled } from './crypto/random.ts'
 import type { Secret } from './crypto/secret.ts'
 import { withCommitHook } from './events/commit-hook.ts'
-import { openEventBuffer } from './events/event-buffer.ts'
-import { openRefusedWrites } from './events/refused-writes.ts'
 import type { SealSignal } from './events/seal-signal.ts'
 import { openSealSignal } from './events/seal-signal.ts'
 import type { Sealer } from './events/sealer.ts'
@@ -31,29 +29,24 @@ import { openKnownNetworks } from './http/turns/known-networks.ts'
 import { partyOfCaller } from './http/turns/party.ts'
 import type { Turns } from './http/turns/turns.ts'
 import { openTurns } from './http/turns/turns.ts'
-import { noLimits, openCallLimits } from './limits/rate/call-limits.ts'
+import { openCallLimits } from './limits/rate/call-limits.ts'
 import type { SharedLimits } from './limits/sharing/shared-usage.ts'
 import type { Log } from './log.ts'
 import { cloudEventsOf } from './outgoing-events.ts'
-import { openGrantParser } from './policy/grants.ts'
 import { openProvisioning } from './provisioning.ts'
 import { resources } from './resource-list.ts'
+import type { AuditDependencies } from './resources/audit/service.ts'
 import type { EventTail } from './resources/events/tail/tail-events.ts'
 import { openIdempotency } from './resources/idempotency/idempotency.ts'
 import { heldAccess } from './resources/registry/content/held-access.ts'
 import { openPullLog } from './resources/registry/content/record-pull.ts'
 import { withStatusErrors } from './resources/store-errors.ts'
 import type { Endpoint } from './rpc/call.ts'
-import type { CorridorOptions } from './rpc/corridor.ts'
-import { openCorridor } from './rpc/corridor.ts'
 import { openDeadlines } from './rpc/deadline.ts'
-import type { Series } from './rpc/metrics.ts'
 import type { RefusalLog, RefusalLogOptions } from './rpc/refusal-log.ts'
 import { openRefusalLog } from './rpc/refusal-log.ts'
-import { openReport } from './rpc/report.ts'
-import { openStreamCorridor } from './rpc/stream-corridor.ts'
 import type { UnsentLimits } from './rpc/unsent-budget.ts'
-import { noUnsentBudget, openUnsentBudget } from './rpc/unsent-budget.ts'
+import { openUnsentBudget } from './rpc/unsent-budget.ts'
 import { serverFactsOf } from './server-facts.ts'
 import { endpointsOf } from './services.ts'
 import { groupLimitsOf, settingsOf } from './settings.ts'
@@ -61,11 +54,8 @@ import { prepareStore } from './storage.ts'
 import type { Store } from './store/db.ts'
 import { wakeQueuesOf } from './store/delivery/queues.ts'
 import type { PoolOptions } from './threads/pool.ts'
-import type { Caller } from './wire/caller.ts'
-import type { Corridor, StreamCorridor } from './wire/envelope.ts'
 import type { OtherThreads } from './wire/other-thread.ts'
 import type { BackgroundCounts } from './workers/background-counts.ts'
-import { addCounts } from './workers/background-counts.ts'
 
 /** Dependencies and limits that tests and some commands replace. */
 export type CoreOverrides = AuthenticationOverrides & {
@@ -94,7 +84,7 @@ export type CoreOptions = {
   counts?: BackgroundCounts
 }
 
-export type Core = Pick<Authentication, 'states'> & {
+export type Core = Corridors & {
   /** The store. It converts its errors to those that callers get (store-errors.ts). */
   store: Store
   /** The bytes of the registry. */
@@ -102,21 +92,13 @@ export type Core = Pick<Authentication, 'states'> & {
   /** SCIM and sign-in, which have their own paths. */
   mounts: readonly Mount[]
   endpoints: readonly Endpoint[]
-  corridorOptions: CorridorOptions
-  /** The corridors for a caller who is already authenticated. They do not report calls, because another thread does. */
-  corridorFor(caller: Caller): Corridor<Endpoint>
-  streamCorridorFor(caller: Caller): StreamCorridor<Endpoint>
-  authenticator: Authenticator
-  /** The corridor of the registry, which accepts other credentials. */
-  registryCorridor: Corridor<Endpoint>
+  states: Authentication['states']
   /** Shares rate limits with other copies and threads. */
   sharedLimits: SharedLimits
   clock(): number
   /** Decides when calls start. */
   turns: Turns
   knownNetworks: KnownNetworks
-  /** The metrics of the calls. */
-  series: readonly Series[]
   refusals: RefusalLog
   keys: KeyRing
   secret: Secret
@@ -137,7 +119,7 @@ const systemNow = Date.now
 const monotonicNow = () => performance.now()
 
 export async function openCore(options: CoreOptions, overrides: CoreOverrides = {}): Promise<Core> {
-  const { config, log, store, otherThreads, maxListRows } = options
+  const { config, log, store, otherThreads, maxListRows, counts } = options
   const { now = Date.now, random = pooled(randomBytes), clock = monotonicNow, makeRsaKey } = overrides
   const groupLimits = groupLimitsOf(config)
   const { keys, secret } = await prepareStore(config, store, { now, random, makeRsaKey })
@@ -147,40 +129,18 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   const { rates, maxCallsPerCaller: maxRunning } = config
   const isProxy = proxyTest(config.trustedProxies)
   const limits = openCallLimits({ rates, maxRunning, isProxy, clock })
-  const sealSignal = openSealSignal()
-  const sealer = openSealer({
-    store,
-    onSealed: sealSignal.notify,
-    fanOut: (events) => wakeQueuesOf(events, now()),
-    onError: (err) => log.warn({ err }, 'events could not be sealed; the server tries again'),
-  })
-  const eventStore = withCommitHook(store, sealer.wake)
-  const onEventError = (err: unknown) => log.warn({ err }, 'events could not be recorded')
-  const onLostEvents = (count: number) => {
-    if (options.counts) addCounts(options.counts, { eventsDropped: count })
-    log.warn({ count }, 'events are missing in the audit log: too many waited, or they could not be recorded')
-  }
-  const eventBuffer = openEventBuffer({ store: eventStore, onError: onEventError, onLost: onLostEvents })
-  const refusedWrites = openRefusedWrites({
-    ...{ store: eventStore, now, onError: onEventError, onLost: onLostEvents },
-  })
+  const { sealer, sealSignal } = openSealing(store, log, now)
+  const events = openBufferedEvents({ store: withCommitHook(store, sealer.wake), log, now, counts })
   const deps = {
-    ...{
-      store: withCommitHook(withStatusErrors(store), sealer.wake),
-      now,
-      random,
-      checks,
-      maxListRows,
-      content,
-      validatesOnly: false,
-    },
+    store: withCommitHook(withStatusErrors(store), sealer.wake),
+    ...{ now, random, checks, maxListRows, content, validatesOnly: false },
     pageSeals: openPageSeals(keys.page, now, random),
     settings: settingsOf(config, secret, groupLimits),
     idempotency: openIdempotency({ secret, now }),
-    recordPull: openPullLog({ ...eventBuffer, recorded: config.pullEvents }),
+    recordPull: openPullLog({ ...events, recorded: config.pullEvents }),
   }
   const knownNetworks = openKnownNetworks()
-  const logIssuedToken = openIssuedTokenLog({ add: eventBuffer.add, now, random })
+  const logIssuedToken = openIssuedTokenLog({ add: events.add, now, random })
   const { sts, registration, registry, account, login, states } = openAuthentication(
     {
       ...{ config, store: deps.store, keys, secret, log, refusals, now, random, runMatch: checks.match },
@@ -192,70 +152,60 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
         knownNetworks.add(call.address)
         logIssuedToken(call, token, action)
       },
-      events: { add: eventBuffer.add, addRefused: refusedWrites.add },
+      events: { add: events.add, addRefused: events.addRefused },
     },
     overrides,
   )
-  const messages = new Map(resources.map(({ kind }) => [kind.table.name, kind.desc]))
-  const audit = { catchUp: sealer.catchUp, messageOf: (kind: string) => messages.get(kind) }
   const unsent = openUnsentBudget({ limits: overrides.unsentLimits, isProxy })
   const scim = openProvisioning({
     ...{ config, store: deps.store, log, refusals, unsent, clock, now, systemNow, random },
     limits: limits.calls,
   })
   const deadlines = openDeadlines(systemNow)
-  const { report, series } = openReport(log, refusals)
   const turns = openTurns(clock)
   const waitForTurn = (identity: string) => turns.wait(partyOfCaller(identity))
-  const tokenParties = { issuer: config.authUrl, audience: config.baseUrl }
-  const authenticator = openAuthenticator(keys, tokenParties, now)
-  const { authenticate } = authenticator
-  const parseGrants = openGrantParser()
-  const corridorOptions: CorridorOptions = {
-    ...{ authenticate, report, deadlines, unsent, parseGrants, now, random, clock, otherThreads },
+  const corridors = openCorridors({
+    ...{ config, log, refusals, keys, deadlines, unsent, now, random, clock, otherThreads },
     limits: limits.calls,
     defaultLimits: groupLimits.defaults,
-    onRefusedWrite: openRefusalRecorder({ add: refusedWrites.add, now, random }),
-  }
-  const optionsFor = (caller: Caller) => ({ ...corridorOptions, ...unreported, authenticate: () => caller })
+    onRefusedWrite: openRefusalRecorder({ add: events.addRefused, now, random }),
+    authenticateForRegistry: registry.authenticate,
+  })
   return {
-    ...{
-      store: deps.store,
-      content,
-      mounts: [scim, login],
-      states,
-      corridorOptions,
-      authenticator,
-      series,
-      refusals,
-      keys,
-      secret,
-      sealer,
-      sealSignal,
-      now,
-      random,
-    },
-    registryCorridor: openCorridor({ ...corridorOptions, authenticate: registry.authenticate }),
+    ...corridors,
+    ...{ store: deps.store, content, keys, secret, states, sealer, sealSignal, refusals, now, random },
+    ...{ clock, turns, knownNetworks, sharedLimits: limits.shared },
+    mounts: [scim, login],
     endpoints: endpointsOf({
-      ...{ ...deps, sts, registration, registry, account, deadlines, unsent, audit, waitForTurn },
+      ...{ ...deps, sts, registration, registry, account, deadlines, unsent, waitForTurn },
+      audit: auditOf(sealer),
       operating: {
-        states,
-        secret,
-        keys,
-        tokenAlgorithm: config.tokenAlgorithm,
+        ...{ states, secret, keys, tokenAlgorithm: config.tokenAlgorithm },
         facts: serverFactsOf(config),
       },
       tail: tailOf(config, sealSignal, overrides.tailHeartbeatMs),
     }),
-    corridorFor: (caller) => openCorridor(optionsFor(caller)),
-    streamCorridorFor: (caller) => openStreamCorridor(optionsFor(caller)),
-    sharedLimits: limits.shared,
-    ...{ clock, turns, knownNetworks },
     async close() {
-      await Promise.all([eventBuffer.stop(), refusedWrites.stop()])
+      await events.stop()
       await Promise.all([checks.close(), content.close(), sealer.stop()])
     },
   }
+}
+
+function openSealing(store: Store, log: Log, now: () => number): { sealer: Sealer; sealSignal: SealSignal } {
+  const sealSignal = openSealSignal()
+  const sealer = openSealer({
+    store,
+    onSealed: sealSignal.notify,
+    fanOut: (events) => wakeQueuesOf(events, now()),
+    onError: (err) => log.warn({ err }, 'events could not be sealed; the server tries again'),
+  })
+  return { sealer, sealSignal }
+}
+
+function auditOf({ catchUp }: Sealer): AuditDependencies['audit'] {
+  const messages = new Map(resources.map(({ kind }) => [kind.table.name, kind.desc]))
+  return { catchUp, messageOf: (kind) => messages.get(kind) }
 }
 
 /** How often streams look for events that another process, or another thread, has sealed. */
@@ -273,16 +223,4 @@ function tailOf(config: Config, sealSignal: SealSignal, heartbeatMs = 15_000): E
     heartbeatMs,
     now: systemNow,
   }
-}
-
-/**
- * For calls that another thread has handed over: that thread applies the limits of rate and of
- * unsent bytes, reports the calls and records refused writes.
- */
-const unreported = {
-  report: () => {},
-  unsent: noUnsentBudget,
-  otherThreads: undefined,
-  limits: noLimits,
-  onRefusedWrite: undefined,
 }
