@@ -7,8 +7,9 @@ import { anonymous } from '../wire/caller.ts'
 import type { StreamCorridor } from '../wire/envelope.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { Call, Endpoint, StreamHandler } from './call.ts'
+import { renderFor } from './call-end.ts'
 import type { CorridorOptions } from './corridor.ts'
-import { callOf, renderFor } from './corridor.ts'
+import { callOf } from './corridor.ts'
 import { demandOf } from './demand.ts'
 
 /** Each stream keeps a page of rows in memory while its client reads, so the number of streams is limited. */

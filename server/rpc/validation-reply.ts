@@ -6,8 +6,12 @@ import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
 import { reflect } from '@bufbuild/protobuf/reflect'
 import { EmptySchema } from '@bufbuild/protobuf/wkt'
 import type { Method } from '@stemma/api/method.ts'
+import { isValidateOnly } from '@stemma/api/validation.ts'
 import type { Reply } from '../wire/reply.ts'
 import { messageReply } from '../wire/reply.ts'
+
+export const isValidation = ({ canValidate }: Method, request: Message) =>
+  canValidate && isValidateOnly(request)
 
 export function validationReply({ desc: { output } }: Method, reply: Reply): Reply {
   if (output.typeName === EmptySchema.typeName) return reply
