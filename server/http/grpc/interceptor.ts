@@ -69,26 +69,7 @@ const http2Settings = { maxConcurrentStreams: 100, maxHeaderListSize: maxHeaderB
 
 export function openInterceptor(server: Server, options: InterceptorOptions): Interceptor {
   const { errorDomain, statuses, addressOf, onRejected, requestIds, loadStandardService } = options
-  const state: State = {
-    deadlines: openRequestDeadlines({
-      onExceeded: (stream) => rejectStream(stream, deadlineExceeded(), true),
-      onGraceEnded(stream) {
-        // A large reply of our own methods may still be in transfer after the deadline. Its client gets extra time once,
-        // enough to read it at the minimum rate.
-        const isSendingReply = !state.standardStreams.has(stream) && stream.readableEnded
-        if (!isSendingReply || stream.hasExtraTime) {
-          stream.close(constants.NGHTTP2_CANCEL)
-          return
-        }
-        stream.hasExtraTime = true
-        closeIfIdle(stream, options.streamIdleMs)
-        state.deadlines.add(stream, options.streamIdleMs + (stream.replyBytes / minBytesPerSecond) * 1000)
-      },
-      now: options.now,
-    }),
-    standardStreams: new Set(),
-    isDraining: false,
-  }
+  const state = openState(options)
   const onFinish = state.deadlines.delete
   const guard = openSessionGuard(options)
   const limits = openRequestLimits(options, guard)
@@ -158,6 +139,27 @@ export function openInterceptor(server: Server, options: InterceptorOptions): In
       for (const stream of state.standardStreams) stream.close(constants.NGHTTP2_CANCEL)
     },
   }
+}
+
+function openState({ streamIdleMs, now }: InterceptorOptions): State {
+  const standardStreams = new Set<ServerHttp2Stream>()
+  const deadlines = openRequestDeadlines<InterceptedStream>({
+    onExceeded: (stream) => rejectStream(stream, deadlineExceeded(), true),
+    onGraceEnded(stream) {
+      // A large reply of our own methods may still be in transfer after the deadline. Its client gets extra time once,
+      // enough to read it at the minimum rate.
+      const isSendingReply = !standardStreams.has(stream) && stream.readableEnded
+      if (!isSendingReply || stream.hasExtraTime) {
+        stream.close(constants.NGHTTP2_CANCEL)
+        return
+      }
+      stream.hasExtraTime = true
+      closeIfIdle(stream, streamIdleMs)
+      deadlines.add(stream, streamIdleMs + (stream.replyBytes / minBytesPerSecond) * 1000)
+    },
+    now,
+  })
+  return { deadlines, standardStreams, isDraining: false }
 }
 
 const noRoute = { method: undefined, answer: undefined }
