@@ -1,17 +1,21 @@
 // Content in a bucket of S3 or of a service with the same protocol. Several copies can share it.
 import { mkdir } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
 import type { Batch } from '../batches.ts'
 import { offsetMismatch } from '../blob-error.ts'
 import {
   type AbandonedUpload,
+  type Appended,
+  type AppendOptions,
   type BlobStore,
   isUploadId,
   type StoredBlob,
   type Upload,
 } from '../blob-store.ts'
+import type { Digest } from '../digest.ts'
 import { makeHeldUploads } from '../held-uploads.ts'
 import { makePace } from '../pace.ts'
-import { makeRunningHashes } from '../running-hashes.ts'
+import { makeRunningHashes, type RunningHashes } from '../running-hashes.ts'
 import { appendToS3 } from './append.ts'
 import { makeClient } from './client.ts'
 import { openS3Content } from './content.ts'
@@ -49,36 +53,6 @@ export async function openS3Store(options: S3Options, now: () => number = Date.n
   const { hold, isHeld } = makeHeldUploads()
   await mkdir(spoolFolder, { recursive: true, mode: 0o700 })
 
-  const append: BlobStore['append'] = (upload, body, appendOptions = {}) =>
-    hold(upload.id, async () => {
-      const before = parseState(upload.state)
-      const size = sizeOfState(before, limits.partBytes)
-      const { offset = size } = appendOptions
-      if (offset !== size) throw offsetMismatch(offset, size)
-      const running = hashes.take(upload.id, upload.state)
-      const hash = async (batch: Batch) => running && hashes.update(running, batch)
-      const appended = await appendToS3(storage, upload.id, before, body, hash, appendOptions)
-      const state = formatState(appended.state)
-      if (running && appended.isHashComplete) hashes.keep(upload.id, state, running)
-      const after: Upload = { id: upload.id, size: sizeOfState(appended.state, limits.partBytes), state }
-      return appended.failure ? { upload: after, failure: appended.failure } : { upload: after }
-    })
-
-  const finish: BlobStore['finish'] = ({ id, state }, digest) =>
-    hold(id, async () => {
-      const parsed = parseState(state)
-      try {
-        const size = await finishInS3(storage, id, parsed, digest, hashes.take(id, state))
-        // If this fails, the remaining objects are listed as abandoned.
-        await discardKnown(storage, id, parsed).catch(() => {})
-        return size
-      } catch (error) {
-        const failure = storageError(error)
-        if (failure.code === 'digest-mismatch') await discardAll(storage, id).catch(() => {})
-        throw failure
-      }
-    })
-
   return {
     size: (digest) => objects.size(keys.blob(digest)).catch(rethrow),
     read: (digest, range) => openS3Content(readObjects, keys.blob(digest), digest, range),
@@ -92,9 +66,10 @@ export async function openS3Store(options: S3Options, now: () => number = Date.n
       hashes.begin(id, '', algorithm)
       return { id, size: 0, state: '' }
     },
-    append,
+    append: (upload, body, appendOptions = {}) =>
+      hold(upload.id, () => appendToUpload(storage, hashes, upload, body, appendOptions)),
     uploadSize: async ({ state }) => sizeOfState(parseState(state), limits.partBytes),
-    finish,
+    finish: (upload, digest) => hold(upload.id, () => finishUpload(storage, hashes, upload, digest)),
     async discard({ id }) {
       hashes.forget(id)
       await discardAll(storage, id).catch(rethrow)
@@ -112,6 +87,48 @@ export async function openS3Store(options: S3Options, now: () => number = Date.n
       exchange.close()
       readExchange.close()
     },
+  }
+}
+
+/** Appends to an upload and to its running hash, if this process has it. */
+async function appendToUpload(
+  storage: S3Storage,
+  hashes: RunningHashes,
+  { id, state }: Upload,
+  body: Readable,
+  options: AppendOptions,
+): Promise<Appended> {
+  const { partBytes } = storage.limits
+  const before = parseState(state)
+  const size = sizeOfState(before, partBytes)
+  const { offset = size } = options
+  if (offset !== size) throw offsetMismatch(offset, size)
+  const running = hashes.take(id, state)
+  const hash = async (batch: Batch) => running && hashes.update(running, batch)
+  const appended = await appendToS3(storage, id, before, body, hash, options)
+  const newState = formatState(appended.state)
+  if (running && appended.isHashComplete) hashes.keep(id, newState, running)
+  const upload: Upload = { id, size: sizeOfState(appended.state, partBytes), state: newState }
+  return appended.failure ? { upload, failure: appended.failure } : { upload }
+}
+
+/** Makes the upload a blob and deletes the objects of the upload. Returns the size of the blob. */
+async function finishUpload(
+  storage: S3Storage,
+  hashes: RunningHashes,
+  { id, state }: Upload,
+  digest: Digest,
+): Promise<number> {
+  const parsed = parseState(state)
+  try {
+    const size = await finishInS3(storage, id, parsed, digest, hashes.take(id, state))
+    // If this fails, the remaining objects are listed as abandoned.
+    await discardKnown(storage, id, parsed).catch(() => {})
+    return size
+  } catch (error) {
+    const failure = storageError(error)
+    if (failure.code === 'digest-mismatch') await discardAll(storage, id).catch(() => {})
+    throw failure
   }
 }
 
