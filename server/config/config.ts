@@ -1,9 +1,9 @@
 // Validates the settings and converts them to a Config. All faults are reported in one error.
-import type { ContentConfig } from './content.ts'
+import type { ContentConfig, Read, Texts } from './content.ts'
 import { readContent } from './content.ts'
 import type { Flags, FlagTypes } from './env.ts'
 import { readSettings } from './env.ts'
-import type { Rate, Reader } from './readers.ts'
+import type { Rate } from './readers.ts'
 import {
   counts,
   documents,
@@ -116,20 +116,8 @@ export function readConfig(
   return { config, flags, positionals }
 }
 
-function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config {
-  /** After a fault the value is `placeholder`, and the remaining settings are read for further faults. */
-  const read = <T>(key: SettingKey, reader: Reader<T>, placeholder: T): T => {
-    try {
-      return reader(texts[key])
-    } catch (error) {
-      faults.push(`${settings[key].variable} (--${settings[key].flag}) ${(error as Error).message}`)
-      return placeholder
-    }
-  }
-  const readRate = (key: SettingKey) => {
-    const reader = rate(settings[key].defaultText)
-    return read(key, reader, reader('0'))
-  }
+function makeConfig(texts: Texts, faults: string[]): Config {
+  const read = openRead(texts, faults)
   const port = read('port', integer(0, 65535), 8080)
   const metricsPort = read('metricsPort', optional(integer(0, 65535)), undefined)
   if (metricsPort === port && port !== 0)
@@ -179,18 +167,38 @@ function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config
       total: read('maxConnections', integer(1, 1_000_000), 10_000),
     },
     workers: read('workers', workerCount, 1),
-    rates: {
-      read: readRate('rateRead'),
-      list: readRate('rateList'),
-      write: readRate('rateWrite'),
-      exchange: readRate('rateExchange'),
-      'sign-in': readRate('rateSignIn'),
-    },
+    rates: readRates(read),
     maxCallsPerCaller: read('maxCallsPerCaller', integer(0, 1_000_000), 250),
     tls,
     logLevel: read('logLevel', oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info'),
     drainDelayMs: read('drainDelay', integer(0, 600), 5) * 1000,
     warnings: texts.baseUrl === '' ? warnOfLocalAudience(listenHosts, baseUrl) : [],
+  }
+}
+
+/** After a fault the value is `placeholder`, and the remaining settings are read for further faults. */
+function openRead(texts: Texts, faults: string[]): Read {
+  return (key, reader, placeholder) => {
+    try {
+      return reader(texts[key])
+    } catch (error) {
+      faults.push(`${settings[key].variable} (--${settings[key].flag}) ${(error as Error).message}`)
+      return placeholder
+    }
+  }
+}
+
+function readRates(read: Read): Config['rates'] {
+  const readRate = (key: SettingKey) => {
+    const reader = rate(settings[key].defaultText)
+    return read(key, reader, reader('0'))
+  }
+  return {
+    read: readRate('rateRead'),
+    list: readRate('rateList'),
+    write: readRate('rateWrite'),
+    exchange: readRate('rateExchange'),
+    'sign-in': readRate('rateSignIn'),
   }
 }
 

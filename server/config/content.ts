@@ -22,8 +22,8 @@ export type S3Config = {
   spoolFolder: string
 }
 
-type Texts = Record<SettingKey, string>
-type Read = <T>(key: SettingKey, reader: Reader<T>, placeholder: T) => T
+export type Texts = Record<SettingKey, string>
+export type Read = <T>(key: SettingKey, reader: Reader<T>, placeholder: T) => T
 
 /**
  * Without the S3 driver, the bucket must not be set. Other settings of S3 are ignored: variables
