@@ -6,6 +6,7 @@ import { AccountService } from '@stemma/api/gen/platform/iam/v2beta1/account_pb.
 import { Code } from './aip/code.ts'
 import { StatusError } from './aip/errors.ts'
 import { parentOf } from './aip/uid.ts'
+import type { AccountDependencies } from './auth/account/account-call.ts'
 import { openAssume } from './auth/exchange/assume.ts'
 import type { CallAws } from './auth/exchange/aws-request.ts'
 import { callAwsOverNetwork } from './auth/exchange/call-aws.ts'
@@ -16,8 +17,9 @@ import { openIssuerKeys } from './auth/foreign-tokens/issuer-keys.ts'
 import type { KeyRing } from './auth/keys/key-ring.ts'
 import { uidOf } from './auth/login/choose-provider.ts'
 import { deleteExpired, openExpiringStates } from './auth/login/expiring-states.ts'
+import type { LoginDependencies } from './auth/login/login.ts'
 import type { PageLogDependencies } from './auth/login/page-log.ts'
-import type { PasswordCost } from './auth/login/passwords.ts'
+import type { PasswordCost, UsePasswords } from './auth/login/passwords.ts'
 import { isConsoleSessionPath, isSignInPath, paths } from './auth/login/paths.ts'
 import type { People, Profile } from './auth/login/people.ts'
 import { idTokenClients } from './auth/login/provider/clients.ts'
@@ -156,16 +158,6 @@ export function openAuthentication(
     const { limitPasswords, openPasswords } = await import('./auth/login/passwords.ts')
     return limitPasswords(openPasswords(random, passwordCost))
   })
-  const openAccount = async () => {
-    const { accountCalls } = await import('./auth/account/account-calls.ts')
-    return accountCalls({
-      ...{ ...shared, states, throttles, usePasswords: await loadPasswords() },
-      party: relyingPartyOf(authUrl, baseUrl),
-      admit: (demand: Demand, { freshSignIn }) =>
-        admitPerson(demand, freshSignIn ? config.freshSignInMs : undefined),
-      rename: (writeAccess, identity, name) => renamePerson({ access: writeAccess, now }, identity, name),
-    })
-  }
   const openLogin = async () => {
     // Not loaded at the start: it takes 0.1 s and 15 MB, and an idle server does not need it
     // (load-in-advance.ts).
@@ -188,12 +180,7 @@ export function openAuthentication(
       findPerson: (identity) => findPerson(store, identity),
       mayChangeProvider: async (identity, provider) =>
         store.read(() => isHeldBy(identity, Capability.CAP_IAM_IDENTITY_PROVIDERS_UPDATE, provider, now())),
-      log: (event, message) => log.info(event, message),
-      logRefusal: (event, message) => {
-        if (refusals.admit(event.address, message)) log.info(event, message)
-      },
-      onDisconnect: (err) => log.debug({ err }, 'client disconnected'),
-      onError: (err) => log.error({ err }, 'sign-in failed'),
+      ...loginLogOf(log, refusals),
     })
   }
   return {
@@ -203,10 +190,41 @@ export function openAuthentication(
       allowsAnonymous: config.publicRepos,
     }),
     registration: registrationCalls({ ...shared, ...tokens, states, people, verifyOwn, issuerKeys }),
-    account: lazyMethods(AccountService, openAccount),
+    account: accountMethods({ ...shared, states, throttles }, config, loadPasswords),
     login: mountBelow(authUrl, openLogin),
     states,
   }
+}
+
+function loginLogOf(
+  log: Log,
+  refusals: RefusalLog,
+): Pick<LoginDependencies, 'log' | 'logRefusal' | 'onDisconnect' | 'onError'> {
+  return {
+    log: (event, message) => log.info(event, message),
+    logRefusal: (event, message) => {
+      if (refusals.admit(event.address, message)) log.info(event, message)
+    },
+    onDisconnect: (err) => log.debug({ err }, 'client disconnected'),
+    onError: (err) => log.error({ err }, 'sign-in failed'),
+  }
+}
+
+function accountMethods(
+  deps: Omit<AccountDependencies<Demand>, 'usePasswords' | 'party' | 'admit' | 'rename'>,
+  { authUrl, baseUrl, freshSignInMs }: Config,
+  loadPasswords: () => Promise<UsePasswords>,
+): Record<string, Handler> {
+  return lazyMethods(AccountService, async () => {
+    const { accountCalls } = await import('./auth/account/account-calls.ts')
+    return accountCalls({
+      ...{ ...deps, usePasswords: await loadPasswords() },
+      party: relyingPartyOf(authUrl, baseUrl),
+      admit: (demand: Demand, { freshSignIn }) =>
+        admitPerson(demand, freshSignIn ? freshSignInMs : undefined),
+      rename: (access, identity, name) => renamePerson({ access, now: deps.now }, identity, name),
+    })
+  })
 }
 
 /** Admits a person with an unlimited token. With `maxAgeMs`, their sign-in must be younger. */
