@@ -1,5 +1,5 @@
 // Suggestions for a field in which somebody chooses a group.
-import type { Option } from '../ui/combobox.tsx'
+import type { Option } from '../ui/suggestions.ts'
 import { api } from './api.ts'
 import { queries } from './queries.ts'
 import { read } from './read.ts'

@@ -1,6 +1,6 @@
 // Suggestions for a field in which somebody chooses an identity.
 import type { RoleBindingIdentityJson } from '@stemma/api/json/platform/iam/v2beta1/role_binding'
-import type { Option } from '../ui/combobox.tsx'
+import type { Option } from '../ui/suggestions.ts'
 import { api } from './api.ts'
 import { queries } from './queries.ts'
 import type { Read } from './read.ts'

@@ -1,8 +1,10 @@
 // A text field with a list of suggestions (ARIA 1.2, combobox with a listbox popup).
 import { useSignal } from '@preact/signals'
-import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks'
-
-export type Option = { value: string; label: string; detail?: string | undefined }
+import type { RefObject } from 'preact'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
+import { describedBy, FieldNotes } from './field.tsx'
+import type { Option } from './suggestions.ts'
+import { useSuggestions } from './suggestions.ts'
 
 export type ComboboxProps = {
   label: string
@@ -23,108 +25,15 @@ export type ComboboxProps = {
   onClear?: () => void
 }
 
-export function Combobox({
-  label,
-  name,
-  hint,
-  problem,
-  required,
-  isFilter,
-  find,
-  chosen,
-  choosesSeveral,
-  onChoose,
-  onClear,
-}: ComboboxProps) {
+export function Combobox(props: ComboboxProps) {
+  const { label, name, hint, problem, required, isFilter } = props
   const id = useId()
-  const text = useSignal(chosen?.label ?? '')
-  const choice = useSignal(chosen)
-  const options = useSignal<readonly Option[]>([])
-  const active = useSignal(-1)
-  const isOpen = useSignal(false)
+  const { text, choice, isOpen, suggestions, open, close, type, choose, press } = useCombobox(props)
+  const { options, active, list } = suggestions
   const field = useRef<HTMLInputElement>(null)
-  const list = useRef<HTMLUListElement>(null)
-  const timer = useRef(0)
-  const searchVersion = useRef(0)
-  const areOptionsCurrent = useRef(false)
-  const isBlank = () => text.value.trim() === ''
-
-  const search = async () => {
-    const version = ++searchVersion.current
-    const found = await find(text.value).catch(() => [])
-    if (version !== searchVersion.current) return
-    options.value = found
-    areOptionsCurrent.current = true
-    active.value = firstActive(found)
-  }
-  /** Only a typed text selects the first suggestion, so that Enter in an untouched field keeps its value. */
-  const firstActive = (found: readonly Option[]) => {
-    if (choice.value) return found.findIndex(({ value }) => value === choice.value?.value)
-    return isBlank() || found.length === 0 ? -1 : 0
-  }
-  /** Until the next search ends, the suggestions are those for another text, and no key may choose one of them. */
-  const outdate = () => {
-    clearTimeout(timer.current)
-    searchVersion.current++
-    areOptionsCurrent.current = false
-    active.value = -1
-  }
-  const open = () => {
-    isOpen.value = true
-    outdate()
-    void search()
-  }
-  const type = (value: string) => {
-    text.value = value
-    choice.value = undefined
-    if (!choosesSeveral) onChoose?.(undefined)
-    if (isBlank()) onClear?.()
-    isOpen.value = true
-    outdate()
-    timer.current = setTimeout(search, 200) as unknown as number
-  }
-  const choose = (option: Option) => {
-    choice.value = choosesSeveral ? undefined : option
-    text.value = choosesSeveral ? '' : option.label
-    isOpen.value = false
-    onChoose?.(option)
-  }
-  const move = (step: number) => {
-    const { length } = options.value
-    if (!areOptionsCurrent.current || length === 0) return
-    const from = active.value < 0 && step < 0 ? length : active.value
-    active.value = (from + step + length) % length
-    list.current?.children[active.value]?.scrollIntoView({ block: 'nearest' })
-  }
-  const press = (event: KeyboardEvent) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    if (step !== undefined) {
-      event.preventDefault()
-      if (isOpen.value) move(step)
-      else open()
-    } else if (event.key === 'Enter' && isOpen.value) {
-      event.preventDefault()
-      const option = options.value[active.value]
-      if (option) choose(option)
-      else if (choice.value || isBlank()) isOpen.value = false
-    } else if (event.key === 'Escape' && isOpen.value) {
-      event.preventDefault()
-      event.stopPropagation()
-      isOpen.value = false
-    }
-  }
-  useEffect(() => () => clearTimeout(timer.current), [])
-  // Without a chosen suggestion, the typed text has no value, and the form would be sent as if the field were empty.
   useLayoutEffect(() => {
-    // An empty field that is required is refused by the browser, but not one with spaces.
-    const isEmpty = required ? text.value === '' : isBlank()
-    const fault = required
-      ? 'Choose one of the suggestions.'
-      : 'Choose one of the suggestions, or clear the field.'
-    field.current?.setCustomValidity(choice.value !== undefined || isEmpty ? '' : fault)
+    field.current?.setCustomValidity(faultOf(text.value, choice.value, required))
   }, [choice.value, text.value, required])
-
-  const describedBy = [hint && `${id}-hint`, problem && `${id}-problem`].filter(Boolean).join(' ')
   return (
     <div class={`field combobox ${isFilter ? 'filter' : ''}`}>
       <label for={id} class={isFilter ? 'visually-hidden' : ''}>
@@ -145,49 +54,118 @@ export function Combobox({
           aria-autocomplete="list"
           aria-activedescendant={isOpen.value && active.value >= 0 ? `${id}-${active.value}` : undefined}
           aria-invalid={problem !== undefined}
-          aria-describedby={describedBy || undefined}
+          aria-describedby={describedBy(id, hint, problem)}
           value={text.value}
           onInput={(event) => type(event.currentTarget.value)}
           onFocus={open}
-          onBlur={() => {
-            isOpen.value = false
-          }}
+          onBlur={close}
           onKeyDown={press}
         />
         <input type="hidden" name={name} value={choice.value?.value ?? ''} />
-        <ul
-          ref={list}
-          id={`${id}-list`}
-          role="listbox"
-          aria-label={label}
-          hidden={!isOpen.value || options.value.length === 0}
-          // The focus stays in the field: the list closes when the field loses it.
-          onMouseDown={(event) => event.preventDefault()}
-        >
-          {options.value.map((option, at) => (
-            <li
-              key={option.value}
-              id={`${id}-${at}`}
-              role="option"
-              aria-selected={at === active.value}
-              onClick={() => choose(option)}
-            >
-              <span dir="auto">{option.label}</span>
-              {option.detail && <span class="quiet">{option.detail}</span>}
-            </li>
-          ))}
-        </ul>
+        <SuggestionList
+          list={list}
+          id={id}
+          label={label}
+          options={options.value}
+          active={active.value}
+          isOpen={isOpen.value}
+          onChoose={choose}
+        />
       </div>
-      {problem && (
-        <p class="field-problem" id={`${id}-problem`}>
-          {problem}
-        </p>
-      )}
-      {hint && (
-        <p class="hint" id={`${id}-hint`}>
-          {hint}
-        </p>
-      )}
+      <FieldNotes id={id} hint={hint} problem={problem} />
     </div>
   )
 }
+
+/** The state of the field, and what its events do. */
+function useCombobox({ find, chosen, choosesSeveral, onChoose, onClear }: ComboboxProps) {
+  const text = useSignal(chosen?.label ?? '')
+  const choice = useSignal(chosen)
+  const isOpen = useSignal(false)
+  const suggestions = useSuggestions(find, text, choice)
+  const isBlank = () => text.value.trim() === ''
+
+  const open = () => {
+    isOpen.value = true
+    suggestions.searchNow()
+  }
+  const close = () => {
+    isOpen.value = false
+  }
+  const type = (value: string) => {
+    text.value = value
+    choice.value = undefined
+    if (!choosesSeveral) onChoose?.(undefined)
+    if (isBlank()) onClear?.()
+    isOpen.value = true
+    suggestions.searchAfterPause()
+  }
+  const choose = (option: Option) => {
+    choice.value = choosesSeveral ? undefined : option
+    text.value = choosesSeveral ? '' : option.label
+    close()
+    onChoose?.(option)
+  }
+  const press = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (step !== undefined) {
+      event.preventDefault()
+      if (isOpen.value) suggestions.move(step)
+      else open()
+    } else if (event.key === 'Enter' && isOpen.value) {
+      event.preventDefault()
+      const option = suggestions.options.value[suggestions.active.value]
+      if (option) choose(option)
+      else if (choice.value || isBlank()) close()
+    } else if (event.key === 'Escape' && isOpen.value) {
+      event.preventDefault()
+      event.stopPropagation()
+      close()
+    }
+  }
+  return { text, choice, isOpen, suggestions, open, close, type, choose, press }
+}
+
+/** Without a chosen suggestion, the typed text has no value, and the form would be sent as if the field were empty. */
+function faultOf(text: string, choice: Option | undefined, required = false): string {
+  // An empty field that is required is refused by the browser, but not one with spaces.
+  const isEmpty = (required ? text : text.trim()) === ''
+  if (choice !== undefined || isEmpty) return ''
+  return required ? 'Choose one of the suggestions.' : 'Choose one of the suggestions, or clear the field.'
+}
+
+type SuggestionListProps = {
+  list: RefObject<HTMLUListElement>
+  /** The id of the field, with which the ids of the list and its options begin. */
+  id: string
+  label: string
+  options: readonly Option[]
+  active: number
+  isOpen: boolean
+  onChoose(option: Option): void
+}
+
+const SuggestionList = ({ list, id, label, options, active, isOpen, onChoose }: SuggestionListProps) => (
+  <ul
+    ref={list}
+    id={`${id}-list`}
+    role="listbox"
+    aria-label={label}
+    hidden={!isOpen || options.length === 0}
+    // The focus stays in the field: the list closes when the field loses it.
+    onMouseDown={(event) => event.preventDefault()}
+  >
+    {options.map((option, at) => (
+      <li
+        key={option.value}
+        id={`${id}-${at}`}
+        role="option"
+        aria-selected={at === active}
+        onClick={() => onChoose(option)}
+      >
+        <span dir="auto">{option.label}</span>
+        {option.detail && <span class="quiet">{option.detail}</span>}
+      </li>
+    ))}
+  </ul>
+)

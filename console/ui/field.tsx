@@ -19,24 +19,38 @@ function Labelled({
   children,
 }: Common & { children: (attributes: Described) => ComponentChildren }) {
   const id = useId()
-  const describedBy = [hint && `${id}-hint`, problem && `${id}-problem`].filter(Boolean).join(' ')
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      {children({ id, 'aria-invalid': problem !== undefined, 'aria-describedby': describedBy || undefined })}
-      {problem && (
-        <p class="field-problem" id={`${id}-problem`}>
-          {problem}
-        </p>
-      )}
-      {hint && (
-        <p class="hint" id={`${id}-hint`}>
-          {hint}
-        </p>
-      )}
+      {children({
+        id,
+        'aria-invalid': problem !== undefined,
+        'aria-describedby': describedBy(id, hint, problem),
+      })}
+      <FieldNotes id={id} hint={hint} problem={problem} />
     </div>
   )
 }
+
+/** The ids of the notes that a field with this id has. */
+export const describedBy = (id: string, hint: ComponentChildren, problem: string | undefined) =>
+  [hint && `${id}-hint`, problem && `${id}-problem`].filter(Boolean).join(' ') || undefined
+
+/** The problem and the hint below the field with this id. */
+export const FieldNotes = ({ id, hint, problem }: Pick<Common, 'hint' | 'problem'> & { id: string }) => (
+  <>
+    {problem && (
+      <p class="field-problem" id={`${id}-problem`}>
+        {problem}
+      </p>
+    )}
+    {hint && (
+      <p class="hint" id={`${id}-hint`}>
+        {hint}
+      </p>
+    )}
+  </>
+)
 
 export type TextFieldProps = Common & Omit<JSX.IntrinsicElements['input'], 'label' | 'name'>
 

@@ -3,8 +3,8 @@ import { useSignal } from '@preact/signals'
 import { api } from '../../api/api.ts'
 import { findGroups } from '../../api/find-groups.ts'
 import { read, useRead } from '../../api/read.ts'
-import type { Option } from '../../ui/combobox.tsx'
 import { Combobox } from '../../ui/combobox.tsx'
+import type { Option } from '../../ui/suggestions.ts'
 
 /** `group` is undefined until the name of the root is known. */
 export function useGroupChoice(root: string) {

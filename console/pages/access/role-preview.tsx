@@ -4,8 +4,8 @@ import { api } from '../../api/api.ts'
 import { actionOf, capabilityName, groupCapabilities } from '../../api/capabilities.ts'
 import type { Read } from '../../api/read.ts'
 import { read, useRead } from '../../api/read.ts'
-import type { Option } from '../../ui/combobox.tsx'
 import { Problem } from '../../ui/form.tsx'
+import type { Option } from '../../ui/suggestions.ts'
 
 type RolePreviewProps = {
   group: Option

@@ -17,11 +17,11 @@ import type { PageProps, Place } from '../../router/route.ts'
 import { navigate, withQuery } from '../../router/router.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { PageCommands } from '../../ui/code-block.tsx'
-import type { Option } from '../../ui/combobox.tsx'
 import { Combobox } from '../../ui/combobox.tsx'
 import { Form } from '../../ui/form.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { PageHeader } from '../../ui/page-header.tsx'
+import type { Option } from '../../ui/suggestions.ts'
 import { Time } from '../../ui/time.tsx'
 
 const questionOf = ({ query, group }: Place) => ({
