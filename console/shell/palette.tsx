@@ -1,17 +1,13 @@
 // The command palette (shortcuts.tsx opens it): typing filters, Enter runs.
 import { useSignal } from '@preact/signals'
+import type { RefObject } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { useIsOperator } from '../api/account.ts'
-import { useRead } from '../api/read.ts'
-import { paths } from '../paths.ts'
 import type { Place } from '../router/route.ts'
 import { navigate } from '../router/router.ts'
-import { groupRoutes, navPath, serverRoutes } from './navigation.tsx'
-import { organizations } from './organizations.ts'
+import { useOfferedActions } from './offered-actions.ts'
 import type { PaletteAction } from './palette-state.ts'
-import { isPaletteOpen, pageActions } from './palette-state.ts'
+import { isPaletteOpen } from './palette-state.ts'
 import { useFound } from './search.ts'
-import { openShortcuts } from './shortcuts.tsx'
 
 export const Palette = ({ place }: { place: Place | undefined }) =>
   isPaletteOpen.value ? <OpenPalette place={place} /> : null
@@ -23,28 +19,7 @@ function OpenPalette({ place }: { place: Place | undefined }) {
   const list = useRef<HTMLUListElement>(null)
   const text = useSignal('')
   const active = useSignal(0)
-  const { data } = useRead(organizations)
-  const results = useFound(text.value)
-  const group = place?.group ?? ''
-  const isOperator = useIsOperator()
-  const all: PaletteAction[] = [
-    ...pageActions.value,
-    ...(group === ''
-      ? []
-      : groupRoutes.map((route) => ({ label: route.title, section: 'Go to', to: navPath(route, group) }))),
-    { label: 'All organizations', section: 'Go to', to: paths.home() },
-    ...(isOperator
-      ? serverRoutes.map(({ title, path }) => ({ label: title, section: 'Server', to: path }))
-      : []),
-    { label: 'Keyboard shortcuts', section: 'Help', run: openShortcuts },
-    ...(data?.groups ?? []).map(({ uid = '', name = '' }) => ({
-      ...{ label: name, section: 'Organizations', to: paths.group(uid) },
-    })),
-  ]
-  const words = text.value.toLowerCase().split(/\s+/).filter(Boolean)
-  const isMatch = ({ label, section }: PaletteAction) =>
-    words.every((word) => `${label} ${section}`.toLowerCase().includes(word))
-  const found = withoutRepetitions([...all.filter(isMatch), ...(results ?? [])]).slice(0, maxShown)
+  const { shown, isSearching } = useShown(place, text.value)
   useLayoutEffect(() => dialog.current?.showModal(), [])
   const close = () => {
     // The focus returns to where it was only if the dialog is closed before it is removed.
@@ -61,12 +36,12 @@ function OpenPalette({ place }: { place: Place | undefined }) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (step !== undefined) {
       event.preventDefault()
-      if (found.length === 0) return
-      active.value = (active.value + step + found.length) % found.length
+      if (shown.length === 0) return
+      active.value = (active.value + step + shown.length) % shown.length
       list.current?.children[active.value]?.scrollIntoView({ block: 'nearest' })
     } else if (event.key === 'Enter') {
       event.preventDefault()
-      run(found[active.value])
+      run(shown[active.value])
     }
   }
   return (
@@ -83,7 +58,7 @@ function OpenPalette({ place }: { place: Place | undefined }) {
         role="combobox"
         aria-expanded="true"
         aria-controls="palette-list"
-        aria-activedescendant={found.length > 0 ? `palette-${active.value}` : undefined}
+        aria-activedescendant={shown.length > 0 ? `palette-${active.value}` : undefined}
         aria-label="Search or go to"
         placeholder="Type a page, a name or an action, or paste a uid"
         autocomplete="off"
@@ -95,36 +70,21 @@ function OpenPalette({ place }: { place: Place | undefined }) {
         }}
         onKeyDown={press}
       />
-      <ul
-        ref={list}
-        id="palette-list"
-        role="listbox"
-        aria-label="Results"
-        // The focus stays in the field.
-        onMouseDown={(event) => event.preventDefault()}
-      >
-        {found.map((action, at) => (
-          <li
-            key={`${action.section} ${action.label} ${action.to}`}
-            id={`palette-${at}`}
-            role="option"
-            aria-selected={at === active.value}
-            onClick={() => run(action)}
-          >
-            <span dir="auto">{action.label}</span>
-            <span class="quiet">{action.section}</span>
-          </li>
-        ))}
-      </ul>
-      {found.length === 0 && !results && <p class="quiet">Searching…</p>}
-      {found.length === 0 && results && (
-        <p class="quiet">
-          Nothing found. Groups and workloads are found by a part of their name or their uid, people by their
-          uid or by the issuer and the subject of their tokens.
-        </p>
-      )}
+      <Results list={list} actions={shown} active={active.value} onRun={run} />
+      {shown.length === 0 && <NothingShown isSearching={isSearching} />}
     </dialog>
   )
+}
+
+/** The actions and the results of the search that match the text. */
+function useShown(place: Place | undefined, text: string) {
+  const offered = useOfferedActions(place)
+  const results = useFound(text)
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
+  const isMatch = ({ label, section }: PaletteAction) =>
+    words.every((word) => `${label} ${section}`.toLowerCase().includes(word))
+  const shown = withoutRepetitions([...offered.filter(isMatch), ...(results ?? [])]).slice(0, maxShown)
+  return { shown, isSearching: results === undefined }
 }
 
 /** An organization is also found as a group. */
@@ -132,3 +92,44 @@ function withoutRepetitions(actions: readonly PaletteAction[]): PaletteAction[] 
   const seen = new Set<string>()
   return actions.filter(({ to }) => to === undefined || (!seen.has(to) && seen.add(to)))
 }
+
+type ResultsProps = {
+  list: RefObject<HTMLUListElement>
+  actions: readonly PaletteAction[]
+  active: number
+  onRun(action: PaletteAction): void
+}
+
+const Results = ({ list, actions, active, onRun }: ResultsProps) => (
+  <ul
+    ref={list}
+    id="palette-list"
+    role="listbox"
+    aria-label="Results"
+    // The focus stays in the field.
+    onMouseDown={(event) => event.preventDefault()}
+  >
+    {actions.map((action, at) => (
+      <li
+        key={`${action.section} ${action.label} ${action.to}`}
+        id={`palette-${at}`}
+        role="option"
+        aria-selected={at === active}
+        onClick={() => onRun(action)}
+      >
+        <span dir="auto">{action.label}</span>
+        <span class="quiet">{action.section}</span>
+      </li>
+    ))}
+  </ul>
+)
+
+const NothingShown = ({ isSearching }: { isSearching: boolean }) =>
+  isSearching ? (
+    <p class="quiet">Searching…</p>
+  ) : (
+    <p class="quiet">
+      Nothing found. Groups and workloads are found by a part of their name or their uid, people by their uid
+      or by the issuer and the subject of their tokens.
+    </p>
+  )
