@@ -87,7 +87,7 @@ export function EditProvider({ place, provider }: PageProps & { provider: Identi
 type ProviderFormProps = PageProps & {
   submit: string
   preset?: Preset | undefined
-  provider?: IdentityProviderJson
+  provider?: IdentityProviderJson | undefined
   isRunning: boolean
   error: unknown
   onSubmit(values: FormData): void
@@ -134,39 +134,7 @@ function ProviderForm({ place, submit, preset, provider, isRunning, error, onSub
           hint="Everybody who signs in for the first time gets it in this group."
           problem={violationOf(error, 'default_role')}
         />
-        <TextField
-          label="Client id"
-          name="clientId"
-          required
-          maxLength={1024}
-          defaultValue={oidc?.clientId}
-          problem={violationOf(error, 'oidc.client_id')}
-        />
-        <TextField
-          label="Client secret"
-          name="clientSecret"
-          type="password"
-          maxLength={4096}
-          autocomplete="new-password"
-          placeholder={provider && 'unchanged'}
-          hint="Stored encrypted, and never shown. Not needed for a public client with PKCE."
-          problem={violationOf(error, 'oidc.client_secret')}
-        />
-        <TextField
-          label="Additional scopes"
-          name="scopes"
-          defaultValue={oidc?.additionalScopes?.join(' ') ?? preset?.scopes}
-          hint="Separated by spaces. openid, email and profile are always requested."
-          problem={violationOf(error, 'oidc.additional_scopes')}
-        />
-        <TextField
-          label="Groups claim"
-          name="groupsClaim"
-          maxLength={255}
-          defaultValue={oidc?.groupsClaim ?? preset?.groupsClaim}
-          hint="The claim of the id token with the groups of a person. Empty if there is none."
-          problem={violationOf(error, 'oidc.groups_claim')}
-        />
+        <ClientFields provider={provider} preset={preset} error={error} />
       </div>
       <Checkbox
         label="Use PKCE"
@@ -183,5 +151,49 @@ function ProviderForm({ place, submit, preset, provider, isRunning, error, onSub
         />
       )}
     </Form>
+  )
+}
+
+type ClientFieldsProps = Pick<ProviderFormProps, 'provider' | 'preset' | 'error'>
+
+/** How the server identifies itself at the provider, and which information about people it requests. */
+function ClientFields({ provider, preset, error }: ClientFieldsProps) {
+  const { oidc } = provider ?? {}
+  return (
+    <>
+      <TextField
+        label="Client id"
+        name="clientId"
+        required
+        maxLength={1024}
+        defaultValue={oidc?.clientId}
+        problem={violationOf(error, 'oidc.client_id')}
+      />
+      <TextField
+        label="Client secret"
+        name="clientSecret"
+        type="password"
+        maxLength={4096}
+        autocomplete="new-password"
+        placeholder={provider && 'unchanged'}
+        hint="Stored encrypted, and never shown. Not needed for a public client with PKCE."
+        problem={violationOf(error, 'oidc.client_secret')}
+      />
+      <TextField
+        label="Additional scopes"
+        name="scopes"
+        defaultValue={oidc?.additionalScopes?.join(' ') ?? preset?.scopes}
+        hint="Separated by spaces. openid, email and profile are always requested."
+        problem={violationOf(error, 'oidc.additional_scopes')}
+      />
+      <TextField
+        label="Groups claim"
+        name="groupsClaim"
+        maxLength={255}
+        defaultValue={oidc?.groupsClaim ?? preset?.groupsClaim}
+        hint="The claim of the id token with the groups of a person. Empty if there is none."
+        problem={violationOf(error, 'oidc.groups_claim')}
+      />
+    </>
   )
 }
