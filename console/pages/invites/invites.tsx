@@ -1,4 +1,6 @@
 // Invites, and requests of people who want access.
+import type { GroupAccessRequestJson } from '@stemma/api/json/platform/iam/v2beta1/group_access_request'
+import type { GroupInviteJson } from '@stemma/api/json/platform/iam/v2beta1/group_invite'
 import { api } from '../../api/api.ts'
 import { useDenial, useDenialIn } from '../../api/permissions.ts'
 import { read, useData } from '../../api/read.ts'
@@ -29,6 +31,11 @@ const readRequests = (place: Place) =>
 
 export const load = (place: Place) => [readInvites(place), readRequests(place), readRoles(place.group)]
 
+const actionCapabilities = ['group_invites.create', 'group_invites.delete', 'role_bindings.create'] as const
+
+/** Why the person may not do something with an invite or a request in a group. */
+type DenialIn = (group: string, capability: (typeof actionCapabilities)[number]) => string | undefined
+
 export default function Invites({ place }: PageProps) {
   const { groupInvites = [], nextPageToken, totalCount } = useData(readInvites(place))
   const { groupAccessRequests = [] } = useData(readRequests(place))
@@ -36,7 +43,7 @@ export default function Invites({ place }: PageProps) {
   const denialIn = useDenialIn(
     place.group,
     [...groupInvites, ...groupAccessRequests].map(({ uid = '' }) => parentOf(uid)),
-    ['group_invites.create', 'group_invites.delete', 'role_bindings.create'],
+    actionCapabilities,
   )
   return (
     <>
@@ -54,84 +61,8 @@ export default function Invites({ place }: PageProps) {
           </ButtonLink>
         }
       />
-      <section class="panel flush">
-        <h2>Requests</h2>
-        {groupAccessRequests.length === 0 ? (
-          <Empty icon="access" title="No requests">
-            People whose e-mail address belongs to the verified domain of the organization can ask for access.
-          </Empty>
-        ) : (
-          <Table
-            label="Requests"
-            rows={groupAccessRequests}
-            uidOf={({ uid = '' }) => uid}
-            nameOf={({ identity }) => identity?.name ?? ''}
-            columns={[
-              { title: 'Who', cell: ({ identity }) => identity?.name || identity?.email || identity?.uid },
-              { title: 'Asked', cell: ({ createTime }) => <Time at={createTime} /> },
-            ]}
-            actions={({ uid = '' }) => [
-              {
-                label: 'Approve',
-                to: dialogPath(place, 'approve', uid),
-                disabledReason:
-                  denialIn(parentOf(uid), 'group_invites.create') ??
-                  denialIn(parentOf(uid), 'role_bindings.create'),
-              },
-              {
-                label: 'Decline',
-                to: dialogPath(place, 'decline', uid),
-                disabledReason: denialIn(parentOf(uid), 'group_invites.delete'),
-                isDanger: true,
-              },
-            ]}
-          />
-        )}
-      </section>
-      <section class="panel flush">
-        <h2>Invites</h2>
-        {groupInvites.length === 0 ? (
-          <Empty icon="invite" title="No open invites">
-            Invite a person, and send them the link.
-          </Empty>
-        ) : (
-          <Table
-            label="Invites"
-            rows={groupInvites}
-            uidOf={({ uid = '' }) => uid}
-            nameOf={({ email, keyId }) => email || keyId || ''}
-            columns={[
-              { title: 'For', cell: ({ email }) => email || <span class="quiet">anyone with the link</span> },
-              { title: 'Role', cell: ({ role }) => role?.name },
-              {
-                title: 'Expires',
-                cell: ({ expirationTime }) => <Time at={expirationTime} />,
-              },
-              {
-                title: 'Use',
-                cell: ({ singleUse }) =>
-                  singleUse ? <Badge>once</Badge> : <Badge tone="warning">several times</Badge>,
-                isSecondary: true,
-              },
-            ]}
-            actions={({ uid = '' }) => [
-              {
-                label: 'Change role and expiry',
-                to: dialogPath(place, 'change', uid),
-                disabledReason:
-                  denialIn(parentOf(uid), 'group_invites.create') ??
-                  denialIn(parentOf(uid), 'role_bindings.create'),
-              },
-              {
-                label: 'Revoke',
-                to: dialogPath(place, 'revoke', uid),
-                disabledReason: denialIn(parentOf(uid), 'group_invites.delete'),
-                isDanger: true,
-              },
-            ]}
-          />
-        )}
-      </section>
+      <Requests place={place} requests={groupAccessRequests} denialIn={denialIn} />
+      <OpenInvites place={place} invites={groupInvites} denialIn={denialIn} />
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={groupInvites.length} />
       <PageCommands
         stemma={`stemma group-invites list --descendants-of ${place.group}`}
@@ -144,3 +75,91 @@ export default function Invites({ place }: PageProps) {
     </>
   )
 }
+
+type RequestsProps = PageProps & { requests: readonly GroupAccessRequestJson[]; denialIn: DenialIn }
+
+const Requests = ({ place, requests, denialIn }: RequestsProps) => (
+  <section class="panel flush">
+    <h2>Requests</h2>
+    {requests.length === 0 ? (
+      <Empty icon="access" title="No requests">
+        People whose e-mail address belongs to the verified domain of the organization can ask for access.
+      </Empty>
+    ) : (
+      <Table
+        label="Requests"
+        rows={requests}
+        uidOf={({ uid = '' }) => uid}
+        nameOf={({ identity }) => identity?.name ?? ''}
+        columns={[
+          { title: 'Who', cell: ({ identity }) => identity?.name || identity?.email || identity?.uid },
+          { title: 'Asked', cell: ({ createTime }) => <Time at={createTime} /> },
+        ]}
+        actions={({ uid = '' }) => [
+          {
+            label: 'Approve',
+            to: dialogPath(place, 'approve', uid),
+            disabledReason:
+              denialIn(parentOf(uid), 'group_invites.create') ??
+              denialIn(parentOf(uid), 'role_bindings.create'),
+          },
+          {
+            label: 'Decline',
+            to: dialogPath(place, 'decline', uid),
+            disabledReason: denialIn(parentOf(uid), 'group_invites.delete'),
+            isDanger: true,
+          },
+        ]}
+      />
+    )}
+  </section>
+)
+
+type OpenInvitesProps = PageProps & { invites: readonly GroupInviteJson[]; denialIn: DenialIn }
+
+const OpenInvites = ({ place, invites, denialIn }: OpenInvitesProps) => (
+  <section class="panel flush">
+    <h2>Invites</h2>
+    {invites.length === 0 ? (
+      <Empty icon="invite" title="No open invites">
+        Invite a person, and send them the link.
+      </Empty>
+    ) : (
+      <Table
+        label="Invites"
+        rows={invites}
+        uidOf={({ uid = '' }) => uid}
+        nameOf={({ email, keyId }) => email || keyId || ''}
+        columns={[
+          { title: 'For', cell: ({ email }) => email || <span class="quiet">anyone with the link</span> },
+          { title: 'Role', cell: ({ role }) => role?.name },
+          {
+            title: 'Expires',
+            cell: ({ expirationTime }) => <Time at={expirationTime} />,
+          },
+          {
+            title: 'Use',
+            cell: ({ singleUse }) =>
+              singleUse ? <Badge>once</Badge> : <Badge tone="warning">several times</Badge>,
+            isSecondary: true,
+          },
+        ]}
+        actions={({ uid = '' }) => [
+          {
+            label: 'Change role and expiry',
+            to: dialogPath(place, 'change', uid),
+            disabledReason:
+              denialIn(parentOf(uid), 'group_invites.create') ??
+              denialIn(parentOf(uid), 'role_bindings.create'),
+          },
+          {
+            label: 'Revoke',
+            to: dialogPath(place, 'revoke', uid),
+            disabledReason: denialIn(parentOf(uid), 'group_invites.delete'),
+            isDanger: true,
+          },
+        ]}
+      />
+    )}
+  </section>
+)
