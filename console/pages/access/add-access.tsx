@@ -2,15 +2,13 @@
 import { useSignal } from '@preact/signals'
 import { api } from '../../api/api.ts'
 import { violationOf } from '../../api/error-text.ts'
-import { findIdentities } from '../../api/find-identities.ts'
 import { read, useRead } from '../../api/read.ts'
 import { readRoles, rolesFor } from '../../api/roles.ts'
 import { useWrite } from '../../api/write.ts'
 import { paths } from '../../paths.ts'
 import type { PageProps, Place } from '../../router/route.ts'
 import { navigate, withQuery } from '../../router/router.ts'
-import { ButtonLink, IconButton } from '../../ui/button.tsx'
-import { Combobox } from '../../ui/combobox.tsx'
+import { ButtonLink } from '../../ui/button.tsx'
 import { closeDialog, Dialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { Form, Problem } from '../../ui/form.tsx'
@@ -19,6 +17,7 @@ import type { Option } from '../../ui/suggestions.ts'
 import { Tabs } from '../../ui/tabs.tsx'
 import { ExpiryField, expiryOf } from './expiry.tsx'
 import { GroupField, useGroupChoice } from './group-field.tsx'
+import { IdentitiesField } from './identities-field.tsx'
 import { InvitePerson } from './invite-person.tsx'
 import { RoleField } from './role-field.tsx'
 import { RolePreview } from './role-preview.tsx'
@@ -72,38 +71,14 @@ function BindExisting({ place }: PageProps) {
       onSubmit={add}
       onCancel={() => void closeDialog(place)}
     >
-      <Combobox
-        label="Person or workload"
-        name="identity"
-        required={chosen.length === 0}
-        choosesSeveral
-        find={findIdentities(place.group)}
-        hint={`Choose one, or up to ${mostAtOnce} who get the same role.`}
-        problem={
-          chosen.length > mostAtOnce
-            ? `At most ${mostAtOnce} at once.`
-            : violationOf(error.value, 'identity_uid')
-        }
-        onChoose={(option) => {
-          if (option) choice.value = [...without(chosen, option), option]
+      <IdentitiesField
+        root={place.group}
+        chosen={chosen}
+        problem={violationOf(error.value, 'identity_uid')}
+        onChange={(options) => {
+          choice.value = options
         }}
       />
-      {chosen.length > 0 && (
-        <ul class="chosen" aria-label="Chosen">
-          {chosen.map((option) => (
-            <li key={option.value}>
-              <span dir="auto">{option.label}</span> <span class="quiet small">{option.detail}</span>
-              <IconButton
-                icon="close"
-                label={`Remove ${option.label}`}
-                onClick={() => {
-                  choice.value = without(chosen, option)
-                }}
-              />
-            </li>
-          ))}
-        </ul>
-      )}
       <p class="hint">
         A program that is not in the list?{' '}
         <ButtonLink to={paths.newIdentity(place.group)}>Set up a workload</ButtonLink>
@@ -148,9 +123,3 @@ function usePreset(place: Place): readonly Option[] | undefined {
 /** Shows the list of the chosen group: the list of a group above it does not show the new access. */
 const showResult = (place: Place, group = place.group) =>
   group === place.group ? closeDialog(place) : navigate(paths.access(group), { replace: true })
-
-/** The most role bindings that the API creates in one call. */
-const mostAtOnce = 25
-
-const without = (options: readonly Option[], { value }: Option) =>
-  options.filter((option) => option.value !== value)
