@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
+import { sql } from '@stemma/server/store/sql.ts'
 import type { Door } from '@stemma/server/testing/doors.ts'
 import { grpcDoor, restDoor } from '@stemma/server/testing/doors.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
@@ -208,4 +209,32 @@ onEachStore('a person who enters device codes', (engine) => {
       await platform.stop()
     }
   })
+})
+
+// On one store, because the order of the writes does not depend on it.
+test('the session of the browser is saved before the device code that ends with it', async (context) => {
+  const platform = await startSignInPlatform('sqlite')
+  context.after(() => platform.stop())
+  await addAccount(platform, ada)
+  const party = await relyingParty(platform.url)
+  // Counts the sessions of the person whenever a device code of the person is saved.
+  await platform.store.write(function* () {
+    yield sql`create table seen_sessions (count integer)`
+    yield sql`create trigger see_sessions after update on sign_in_states
+      when new.user_code is not null and new.identity is not null begin
+        insert into seen_sessions select count(*) from sign_in_states
+          where session_uid is not null and identity = new.identity;
+      end`
+  })
+  const device = await oidc.initiateDeviceAuthorization(party, { scope: 'openid' })
+  const visitor = new Visitor(platform.url)
+  const page = await visitor.open(device.verification_uri)
+  const confirm = await visitor.submit(page, { user_code: device.user_code })
+  const login = await visitor.submit(confirm, { confirm: 'yes' })
+  const end = await visitor.submit(login, { email: ada, password })
+  assert.equal(end.title, 'Your device is signed in')
+  const [first] = await platform.store.query(sql`select count from seen_sessions`)
+  assert.deepEqual(first, [1])
+  const { id_token } = await oidc.pollDeviceAuthorizationGrant(party, device)
+  assert.ok(id_token)
 })

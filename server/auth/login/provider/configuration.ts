@@ -18,6 +18,7 @@ const hour = 60 * minute
 const day = 24 * hour
 /** Counted from the sign-in, however often the token is refreshed. */
 const refreshLifetime = 30 * day
+const sessionLifetime = day
 
 const cookieOptions = { httpOnly: true, overwrite: true, sameSite: 'lax', signed: true } as const
 
@@ -34,6 +35,7 @@ export function configurationOf(deps: ProviderDependencies): Configuration {
     ...protocol,
     ...accountConfiguration(deps),
     loadExistingGrant: grantRequestedScope,
+    expiresWithSession,
     interactions: { url: (_, { uid }) => `${prefixOf(authUrl)}${paths.signIn}/${uid}` },
     routes,
     cookies: {
@@ -81,9 +83,25 @@ const ttl: Configuration['ttl'] = {
   IdToken: hour,
   DeviceCode: 15 * minute,
   Interaction: hour,
-  Session: day,
+  Session: sessionLifetime,
   Grant: refreshLifetime,
   RefreshToken: (ctx) => ctx.oidc.entities.RotatedRefreshToken?.remainingTTL ?? refreshLifetime,
+}
+
+/**
+ * Whether a code or token ends with the session of the browser: unless it can be refreshed, as is the default. oidc-provider
+ * saves a session when the request ends, and finds no device code whose session is not saved. So the session is saved
+ * before the code: otherwise a device that polls in between would be told that its code is invalid.
+ */
+async function expiresWithSession(
+  { oidc: { session } }: KoaContextWithOIDC,
+  source: { kind: string; scopes: Set<string> },
+): Promise<boolean> {
+  if (source.kind === 'DeviceCode' && session) {
+    await session.save(sessionLifetime)
+    Object.assign(session, { touched: true }) // so that it is saved again with its cookie
+  }
+  return !source.scopes.has('offline_access')
 }
 
 /**
