@@ -20,6 +20,7 @@ import { benchRegistry } from './cases/registry.ts'
 import { benchStart } from './cases/start.ts'
 import { benchWorkers } from './cases/workers.ts'
 import { pinning } from './load/cores.ts'
+import { measuredProgram } from './load/processes.ts'
 import type { Bench, Line } from './report/report.ts'
 import { formatTable } from './report/report.ts'
 
@@ -54,6 +55,7 @@ if (unknown.length > 0) {
 }
 
 console.log(pinning)
+console.log(measuredProgram)
 const [load = 0] = loadavg()
 if (load > 0.7)
   console.log(`The machine is busy (load ${load.toFixed(1)}): ratios will be lower than on a quiet machine.`)

@@ -13,8 +13,9 @@ import { pin, pinInBackground } from './cores.ts'
 
 const root = join(import.meta.dirname, '../..')
 const benchProcess = join(import.meta.dirname, 'bench-process.ts')
-/** What `npm start` runs: a bundle, or the sources if they have changed since `npm ci`. */
+/** What `npm start` runs: a bundle, or the sources if they have changed since it was made. */
 const stemmad = serverProgram()
+export const measuredProgram = `The server runs from ${stemmad.endsWith('.ts') ? 'its sources' : 'a bundle'}.`
 const peakReporter = join(import.meta.dirname, 'peak.ts')
 
 /** Disposing of a process stops it. */

@@ -1,12 +1,15 @@
 // The first start in a clone makes a bundle of the server, which later starts run.
 import assert from 'node:assert/strict'
-import { appendFile, readdir } from 'node:fs/promises'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync } from 'node:fs'
+import { appendFile, readdir, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { cachedBundle, serverProgram } from '../../server/bin/program.mjs'
 import type { TreeCopy } from '../docs/tree-copy.ts'
 import { copyTree } from '../docs/tree-copy.ts'
-import { serve, statusOf } from './stemmad.ts'
+import { serve, statusOf, until } from './stemmad.ts'
 
 describe('a clone', { timeout: 300_000 }, () => {
   let copy: TreeCopy
@@ -44,5 +47,28 @@ describe('a clone', { timeout: 300_000 }, () => {
     assert.equal(program(), 'main.mjs', 'a module that the server does not use')
     await appendFile(join(copy.folder, 'server/aip/uid.ts'), '\n')
     assert.equal(program(), 'main.ts')
+  })
+
+  test('stops if the shell of npm start ends while the first start makes the bundle', {
+    skip: process.platform === 'win32' && 'Windows has no process groups',
+  }, async (t) => {
+    const cache = join(copy.folder, 'server', cachedBundle, '..')
+    await rm(cache, { recursive: true })
+    const command = `"${process.execPath}" ${launcher} serve --port 0 --drain-delay 0; true`
+    const shell = spawn('/bin/sh', ['-c', command], {
+      cwd: copy.folder,
+      env: { PATH: process.env.PATH, HOME: copy.folder, npm_lifecycle_event: 'start' },
+      stdio: ['ignore', 'pipe', 'ignore'],
+      detached: true,
+    })
+    t.after(() => {
+      // The process group is gone if the server has stopped.
+      if (shell.stdout.readable) process.kill(-(shell.pid as number), 'SIGKILL')
+    })
+    shell.stdout.resume()
+    await until(() => existsSync(cache) && readdirSync(cache).some((name) => name.startsWith('bundle')))
+    shell.kill('SIGTERM')
+    // The server has the same standard output, which is closed when it has ended.
+    await once(shell, 'close')
   })
 })

@@ -1,4 +1,4 @@
 export const cachedBundle: string
-export const inputsFile: string
+export const statesFile: string
 export function stateOf(path: string, server?: string): string
 export function serverProgram(server?: string): string

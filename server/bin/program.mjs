@@ -7,8 +7,8 @@ const ownFolder = join(import.meta.dirname, '..')
 /** Where a clone keeps its bundle. `npm ci` deletes it. */
 export const cachedBundle = 'node_modules/.cache/bundle'
 
-/** A file of this bundle: the state of each source, by its path relative to the folder of the server. */
-export const inputsFile = 'inputs.json'
+/** A file of this bundle: the states of its sources and of its other files, by path relative to the server. */
+export const statesFile = 'states.json'
 
 /** The size of a file and the time of its last change, as in the index of Git. Reading all files would take too long. */
 export function stateOf(path, server = ownFolder) {
@@ -18,8 +18,8 @@ export function stateOf(path, server = ownFolder) {
 
 /**
  * Packages and container images contain a bundle. In a clone the first start makes one, which takes no longer than
- * compiling the sources would. It is never replaced, because a running server loads some of its files only when it needs
- * them. After a change of a source, the sources run.
+ * compiling the sources would. After a change of a source, the sources run: the bundle is not replaced, because a running
+ * server loads some of its files only when it needs them.
  */
 export function serverProgram(server = ownFolder) {
   const packed = join(server, 'bundle/main.mjs')
@@ -37,9 +37,9 @@ function makeBundle(server) {
 
 function isCurrent(server) {
   try {
-    const states = JSON.parse(readFileSync(join(server, cachedBundle, inputsFile), 'utf8'))
-    return Object.entries(states).every(([path, state]) => stateOf(path, server) === state)
+    const states = Object.entries(JSON.parse(readFileSync(join(server, cachedBundle, statesFile), 'utf8')))
+    return states.length > 0 && states.every(([path, state]) => stateOf(path, server) === state)
   } catch {
-    return false // there is no bundle, or a source was deleted
+    return false // there is no bundle, or a file was deleted
   }
 }

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { temporaryFolder } from '../testing/stores.ts'
-import { cachedBundle, inputsFile, serverProgram, stateOf } from './program.mjs'
+import { cachedBundle, serverProgram, stateOf, statesFile } from './program.mjs'
 
 describe('the launcher of the server', () => {
   let clone: string
@@ -21,7 +21,7 @@ describe('the launcher of the server', () => {
     write('../api/uid.ts')
     write(`${cachedBundle}/main.mjs`)
     const states = ['main.ts', '../api/uid.ts'].map((path) => [path, stateOf(path, server)])
-    write(`${cachedBundle}/${inputsFile}`, JSON.stringify(Object.fromEntries(states)))
+    write(`${cachedBundle}/${statesFile}`, JSON.stringify(Object.fromEntries(states)))
   })
   afterEach(() => rmSync(clone, { recursive: true }))
 
@@ -40,6 +40,13 @@ describe('the launcher of the server', () => {
   test('runs the sources if one was deleted', () => {
     remove('../api/uid.ts')
     assert.equal(chosen(), 'main.ts')
+  })
+
+  test('runs the sources if the bundle is incomplete', () => {
+    for (const states of ['', '{}', '[]']) {
+      write(`${cachedBundle}/${statesFile}`, states)
+      assert.equal(chosen(), 'main.ts', states)
+    }
   })
 
   test('runs the sources if no bundle can be made', () => {

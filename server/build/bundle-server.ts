@@ -1,6 +1,6 @@
 // Bundles the modules of the server, but not its dependencies. Node then loads 90 files in place of 800: a start takes
 // two thirds of the time, and the server 15 MB less memory.
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import type { BuildOptions, Plugin } from 'esbuild'
 import manifest from '../package.json' with { type: 'json' }
 import { threadPrograms } from '../package-files.ts'
@@ -8,14 +8,16 @@ import { threadPrograms } from '../package-files.ts'
 const server = join(import.meta.dirname, '..')
 
 /**
- * In a clone, the console is bundled from its sources at the first request for it. The code for this stays outside of
- * the bundle of the server.
+ * Modules that stay outside of the bundle: the launcher has loaded its own already, and in a clone the console is bundled
+ * from its sources at the first request for it.
  */
-const leaveConsoleSources = (pathToServer: string): Plugin => ({
-  name: 'leave-console-sources',
+const outside = /\/bin\/[a-z-]+\.mjs$|^\.\/bundle-sources\.ts$/
+
+const leaveOutside = (pathToServer: string): Plugin => ({
+  name: 'leave-outside',
   setup: (build) =>
-    build.onResolve({ filter: /^\.\/bundle-sources\.ts$/ }, () => ({
-      path: `${pathToServer}/console/bundle-sources.ts`,
+    build.onResolve({ filter: outside }, ({ path, resolveDir }) => ({
+      path: `${pathToServer}/${relative(server, join(resolveDir, path)).replaceAll('\\', '/')}`,
       external: true,
     })),
 })
@@ -36,16 +38,16 @@ const options = {
 } satisfies BuildOptions
 
 /**
- * Writes the bundle to a new folder, from which `pathToServer` leads to the folder of the server. Returns the sources, as
- * paths relative to the folder of the server.
+ * Writes the bundle to a new folder, from which `pathToServer` leads to the folder of the server. Returns the sources and
+ * the files of this folder, as paths relative to the folder of the server.
  */
 export async function bundleServer(folder: string, pathToServer: string): Promise<string[]> {
   const esbuild = await import('esbuild')
   const { metafile } = await esbuild.build({
     ...options,
     outdir: folder,
-    plugins: [leaveConsoleSources(pathToServer)],
+    plugins: [leaveOutside(pathToServer)],
     define: { pathToServer: JSON.stringify(pathToServer) },
   })
-  return Object.keys(metafile.inputs)
+  return [...Object.keys(metafile.inputs), 'build/bundle-server.ts', 'build/main.ts']
 }

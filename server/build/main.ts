@@ -1,25 +1,59 @@
 // Writes a bundle of the server: node server/build/main.ts [FOLDER]. Without a folder, it becomes the bundle of this clone
 // unless that exists (../bin/program.mjs). With a folder, it is for a copy of the server whose folder contains it.
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { cachedBundle, inputsFile, stateOf } from '../bin/program.mjs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { cachedBundle, stateOf, statesFile } from '../bin/program.mjs'
 import { bundleServer } from './bundle-server.ts'
+
+const server = join(import.meta.dirname, '..')
+const target = join(server, cachedBundle)
+const parent = dirname(target)
+const prefix = 'bundle-'
+const hourMs = 60 * 60 * 1000
 
 const [, , folder] = process.argv
 if (folder === undefined) await bundleClone()
-else await bundleServer(folder, '..')
+else await bundleServer(resolve(folder), '..')
 
 async function bundleClone(): Promise<void> {
-  const target = join(import.meta.dirname, '..', cachedBundle)
-  const parent = dirname(target)
   mkdirSync(parent, { recursive: true })
-  const temporary = mkdtempSync(join(parent, 'bundle-'))
+  removeInterrupted()
+  const temporary = mkdtempSync(join(parent, prefix))
   try {
-    const inputs = await bundleServer(temporary, '../../..')
-    const states = Object.fromEntries(inputs.map((path) => [path, stateOf(path)]))
-    writeFileSync(join(temporary, inputsFile), JSON.stringify(states))
+    const started = Date.now()
+    const sources = await bundleServer(temporary, '../../..')
+    requireUnchangedSince(started, sources)
+    writeFileSync(join(temporary, statesFile), JSON.stringify(statesOf(sources, temporary)))
+    chmodSync(temporary, 0o777 & ~process.umask()) // mkdtemp lets only this user read it
     renameSync(temporary, target) // fails if another process has made the bundle meanwhile
   } finally {
     rmSync(temporary, { recursive: true, force: true })
   }
+}
+
+/** Removes what bundling left when it was interrupted. */
+function removeInterrupted(): void {
+  for (const name of readdirSync(parent))
+    if (name.startsWith(prefix) && statSync(join(parent, name)).mtimeMs < Date.now() - hourMs)
+      rmSync(join(parent, name), { recursive: true, force: true })
+}
+
+/** A source that was edited meanwhile may be in the bundle as it was before. */
+function requireUnchangedSince(time: number, sources: readonly string[]): void {
+  const edited = sources.find((path) => statSync(join(server, path)).mtimeMs >= time)
+  if (edited !== undefined) throw new Error(`${edited} has changed while the server was bundled`)
+}
+
+function statesOf(sources: readonly string[], bundle: string): Record<string, string> {
+  const files = readdirSync(bundle).map((name) => [`${cachedBundle}/${name}`, stateOf(name, bundle)])
+  return Object.fromEntries([...sources.map((path) => [path, stateOf(path)]), ...files])
 }
