@@ -12,10 +12,8 @@ import { untilAnotherWaits } from '../../server/testing/lock-waits.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
-import { until } from '../server/stemmad.ts'
 import type { OciClient } from './oci-client.ts'
 import { descriptor, digestOf, imageOf, ociClient, types } from './oci-client.ts'
-import { writeLocksOnTags } from './tag-locks.ts'
 
 onEachStore('manifests of the registry', (engine) => {
   let platform: Platform
@@ -159,6 +157,7 @@ onEachStore('manifests of the registry', (engine) => {
     for (const tag of ['moved', 'deleted']) await client.pushManifest('acme/raced', tag, imageOf('former'))
     const current = await client.pushImage('acme/raced', 'current', 'current')
     const repo = await repoNamed('raced')
+    const locked = Promise.withResolvers<void>()
     function* changeTags(): Work<void> {
       const rows =
         yield sql`select name, uid from tags where parent = ${repo} and name in ('moved', 'deleted')
@@ -166,10 +165,11 @@ onEachStore('manifests of the registry', (engine) => {
       const uids = new Map(rows as [string, string][])
       yield sql`update tags set digest = ${current} where uid = ${uids.get('moved') ?? ''}`
       yield* removeEntry(collectionAccess, tags, uids.get('deleted') ?? '')
+      locked.resolve()
       yield raw(untilAnotherWaits)
     }
     const changed = platform.store.write(changeTags)
-    await until(async () => (await platform.store.query(raw(writeLocksOnTags))).length > 0)
+    await locked.promise
     await client.expect(202, 'DELETE', manifestPath('acme/raced', former))
     await changed
     assert.deepEqual((await listTags('acme/raced')).tags, ['current', 'moved'])

@@ -21,10 +21,8 @@ import { untilAnotherWaits, untilAnotherWaitsOr } from '../../server/testing/loc
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
-import { until } from '../server/stemmad.ts'
 import { numbers } from './inserted-manifests.ts'
 import { descriptor, digestOf, imageOf, ociClient, types } from './oci-client.ts'
-import { writeLocksOnTags } from './tag-locks.ts'
 
 /** An artifact, not an image: a push does not read a platform from its configuration. */
 const artifact = (layer: string) => imageOf(layer, { config: descriptor('{}', 'application/x') })
@@ -115,11 +113,13 @@ onEachStore('concurrent changes of tags', (engine) => {
     const { body } = await createTag('a')
     const { uid, digest } = body as { uid: string; digest: string }
     const renamedTag = toBinary(TagSchema, create(TagSchema, { uid, digest, name: 'v1' }))
+    const locked = Promise.withResolvers<void>()
     const renamed = platform.store.write(function* () {
       yield sql`update tags set name = 'v1', proto = ${renamedTag} where uid = ${uid}`
+      locked.resolve()
       yield raw(untilAnotherWaits)
     })
-    await until(async () => (await platform.store.query(raw(writeLocksOnTags))).length > 0)
+    await locked.promise
     const created = createTag('b')
     await renamed
     assert.equal((await created).error, undefined)
