@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Code } from '../gen/google/rpc/code_pb.ts'
 import { AccountService } from '../gen/platform/iam/v2beta1/account_pb.ts'
 import { groupsAt, isStemmaError, quickRetry } from '../testing/clients.ts'
+import { freePort } from '../testing/free-port.ts'
 import {
   listen,
-  neverAnswer,
   resetConnection,
   sendJson,
   sendUnavailable,
@@ -180,12 +180,11 @@ describe('retries of an update or a delete', () => {
   })
 
   test('happen while the connection is refused, since nothing was sent', async () => {
-    const { url, server } = await start(neverAnswer)
-    await new Promise((resolve) => server.close(resolve))
-    const groups = groupsAt(url, { retry: { initialDelayMs: 100, random: () => 0 } })
+    const port = await freePort()
+    const groups = groupsAt(`http://127.0.0.1:${port}`, { retry: { initialDelayMs: 100, random: () => 0 } })
     const updated = groups.updateGroup({ group: { uid: 'x', name: 'a' } })
     await sleep(20)
-    servers.push(await listen(sendJson({ name: 'a' }), Number(new URL(url).port)))
+    servers.push(await listen(sendJson({ name: 'a' }), port))
     assert.equal((await updated).name, 'a')
   })
 })

@@ -9,9 +9,10 @@ import type { Platform } from '@stemma/server/testing/platform.ts'
 import { startPlatform } from '@stemma/server/testing/platform.ts'
 import type { Engine } from '@stemma/server/testing/stores.ts'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import { freePort } from '../../api/testing/free-port.ts'
 import { newBrowserContext, openChromium } from '../sign-in/chromium.ts'
 import { callRest } from '../sign-in/organizations.ts'
-import { addAccount, freePort } from '../sign-in/sign-in.ts'
+import { addAccount } from '../sign-in/sign-in.ts'
 import { watchProblems } from './problems.ts'
 
 export type Stage = {

@@ -2,10 +2,9 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
+import { freePort } from '../../api/testing/free-port.ts'
 import { remove, temporaryFolder } from '../server/stemmad.ts'
 import { inBackground } from './pages.ts'
 
@@ -133,13 +132,4 @@ async function takeAnswers(state: string): Promise<string[]> {
       return /^curl ended .*$/m.exec(head)?.[0] ?? [...head.matchAll(/^HTTP\/\S+ (\d+)/gm)].at(-1)?.[1] ?? ''
     }),
   )
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

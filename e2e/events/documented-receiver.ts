@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from '../sign-in/sign-in.ts'
+import { freePort } from '../../api/testing/free-port.ts'
 
 const root = join(import.meta.dirname, '../..')
 const documentedPort = 'listen(8081)'

@@ -7,6 +7,7 @@ import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import * as oidc from 'openid-client'
+import { freePort } from '../../api/testing/free-port.ts'
 import { Code } from '../../server/aip/code.ts'
 import { userUid } from '../../server/aip/uid.ts'
 import type { App } from '../../server/app.ts'
@@ -22,15 +23,7 @@ import { startIssuer } from '../sign-in/foreign-issuer.ts'
 import type { OrganizationProvider } from '../sign-in/organization-provider.ts'
 import { startProvider } from '../sign-in/organization-provider.ts'
 import { addIdentityProvider, addVerifiedOrganization } from '../sign-in/organizations.ts'
-import {
-  addAccount,
-  begin,
-  freePort,
-  password,
-  relyingParty,
-  signIn,
-  startSignInPlatform,
-} from '../sign-in/sign-in.ts'
+import { addAccount, begin, password, relyingParty, signIn, startSignInPlatform } from '../sign-in/sign-in.ts'
 import { Visitor } from '../sign-in/visitor.ts'
 
 const { exchange, exchangeRefreshToken } = SecurityTokenService.method

@@ -8,6 +8,7 @@ import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import * as oidc from 'openid-client'
+import { freePort } from '../../api/testing/free-port.ts'
 import { Code } from '../../server/aip/code.ts'
 import type { App } from '../../server/app.ts'
 import { startApp } from '../../server/app.ts'
@@ -22,7 +23,6 @@ import { onEachStore } from '../../server/testing/stores.ts'
 import {
   addAccount,
   begin,
-  freePort,
   password,
   redeem,
   relyingParty,

@@ -1,13 +1,14 @@
 // Callers without an account who try to fill the log with sign-in requests.
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
+import { freePort } from '../../api/testing/free-port.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { rawClient } from '../../server/testing/raw-http.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { CapturedLog } from '../server/captured-log.ts'
 import { captureLog } from '../server/captured-log.ts'
-import { begin, freePort, relyingParty } from '../sign-in/sign-in.ts'
+import { begin, relyingParty } from '../sign-in/sign-in.ts'
 import { Visitor } from '../sign-in/visitor.ts'
 
 type Line = { level: number; msg: string; reason?: string; counts?: Record<string, number> }

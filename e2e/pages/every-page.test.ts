@@ -9,6 +9,7 @@ import { openLog } from '@stemma/server/log.ts'
 import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
 import { temporaryStore } from '@stemma/server/testing/stores.ts'
 import type { Page } from 'playwright-core'
+import { freePort } from '../../api/testing/free-port.ts'
 import type { Client, Running } from '../cli/client.ts'
 import { openClient } from '../cli/client.ts'
 import { addressIn } from '../cli/sign-in-steps.ts'
@@ -18,7 +19,7 @@ import type { Stage } from '../console/stage.ts'
 import { openStage, ownerEmail } from '../console/stage.ts'
 import { newBrowserContext, noChromium } from '../sign-in/chromium.ts'
 import { callRest } from '../sign-in/organizations.ts'
-import { freePort, password } from '../sign-in/sign-in.ts'
+import { password } from '../sign-in/sign-in.ts'
 
 /** Longer than the screen of a phone, without a place to break the line. */
 const longName = 'verylongname'.repeat(5)

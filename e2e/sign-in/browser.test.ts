@@ -3,13 +3,14 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
+import { freePort } from '../../api/testing/free-port.ts'
 import type { Client, RunningProcess } from '../cli/client.ts'
 import { openClient } from '../cli/client.ts'
 import type { RunningServer } from '../server/stemmad.ts'
 import { remove, serve, temporaryFolder } from '../server/stemmad.ts'
 import { newBrowserContext, noChromium, openChromium } from './chromium.ts'
 import { callRest } from './organizations.ts'
-import { freePort, password } from './sign-in.ts'
+import { password } from './sign-in.ts'
 
 const email = 'ada@example.com'
 /** A client that runs longer is stopped, which fails its test. */

@@ -5,7 +5,7 @@ import { openLog } from '@stemma/server/log.ts'
 import { bundleOnce } from '@stemma/server/testing/console-bundle.ts'
 import type { Engine } from '@stemma/server/testing/stores.ts'
 import { temporaryStore } from '@stemma/server/testing/stores.ts'
-import { freePort } from './sign-in.ts'
+import { freePort } from '../../api/testing/free-port.ts'
 
 /** The returned `args` are flags with which commands of stemmad use the store of this server. */
 export async function emptyServer(engine: Engine) {

@@ -1,7 +1,6 @@
 // A platform for sign-in tests. Its base URL is its real address, because browsers follow redirects to it.
 
 import { randomBytes } from 'node:crypto'
-import { createServer } from 'node:net'
 import { ensureVouchedAccount, setPassword } from '@stemma/server/auth/login/accounts.ts'
 import { openPasswords } from '@stemma/server/auth/login/passwords.ts'
 import { peopleOf } from '@stemma/server/authentication.ts'
@@ -10,21 +9,12 @@ import type { Platform } from '@stemma/server/testing/platform.ts'
 import { passwordCost, startPlatform } from '@stemma/server/testing/platform.ts'
 import type { Engine } from '@stemma/server/testing/stores.ts'
 import * as oidc from 'openid-client'
+import { freePort } from '../../api/testing/free-port.ts'
 import { operatorAccess } from '../../server/policy/system-access.ts'
 import type { Page } from './visitor.ts'
 import { Visitor } from './visitor.ts'
 
 export const password = 'correct horse battery staple'
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().on('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
-}
 
 export async function startSignInPlatform(
   engine: Engine,

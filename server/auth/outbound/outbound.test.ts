@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { connect } from 'node:net'
 import { describe, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
+import { freePort } from '../../../api/testing/free-port.ts'
 import { openGuardedSend, openOutbound } from './outbound.ts'
 
 /** Listens on 127.0.0.2 without accepting connections. */
@@ -19,9 +20,9 @@ const neverAccepting = `
 describe('a request to a host with several addresses', () => {
   const skip = process.platform !== 'linux' && 'the addresses and the full queue are those of Linux'
   test('reaches the second address if packets to the first are dropped', { skip }, async (context) => {
-    const server = createServer((_, response) => response.end('here')).listen(0, '127.0.0.1')
+    const port = await freePort()
+    const server = createServer((_, response) => response.end('here')).listen(port, '127.0.0.1')
     await once(server, 'listening')
-    const { port } = server.address() as AddressInfo // it listens on TCP
     const worker = new Worker(neverAccepting, { eval: true, workerData: port })
     await once(worker, 'message')
     // Two connections fill the queue of the listener. Linux drops the packets of further ones.

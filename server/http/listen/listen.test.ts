@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { Agent, request as httpRequest } from 'node:http'
 import { createServer } from 'node:net'
 import { after, afterEach, describe, test } from 'node:test'
+import { freePort } from '../../../api/testing/free-port.ts'
 import { malformed } from '../../aip/errors.ts'
 import type { RawClient, RawResponse } from '../../testing/raw-http.ts'
 import { rawClient } from '../../testing/raw-http.ts'
@@ -662,7 +663,8 @@ describe('ports', () => {
 
   test('binds no address if one of them is in use', async (t) => {
     const other = createServer()
-    other.listen(0, '127.0.0.2')
+    const port = await freePort()
+    other.listen(port, '127.0.0.2')
     try {
       await once(other, 'listening')
     } catch {
@@ -670,7 +672,6 @@ describe('ports', () => {
       return
     }
     closers.push(() => other.close())
-    const { port } = other.address() as { port: number }
     await assert.rejects(openTestDoor({ port, hosts: ['127.0.0.1', '127.0.0.2'] }), { code: 'EADDRINUSE' })
     await openDoor({ port, hosts: ['127.0.0.1'] })
   })
