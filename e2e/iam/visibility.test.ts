@@ -326,6 +326,6 @@ onEachStore('what callers see of a random tree', (engine) => {
     // A run makes about 2 lists and 8 Gets of each kind. More callers of the same tree would test
     // little else: the tree and the filters decide which rules apply.
     // Unbiased, because fast-check otherwise prefers small values, and there are few runs.
-    await fc.assert(property, { numRuns: 20, unbiased: true })
+    await fc.assert(property, { numRuns: 20, unbiased: true, endOnFailure: true })
   })
 })

@@ -266,10 +266,10 @@ export function writeWorld(store: Store, world: World): Promise<void> {
     yield* createMany(
       roleBindings,
       world.bindings.map(({ uid, identity, role, expireTime }) => [
-        create(
-          RoleBindingSchema,
-          expireTime === undefined ? {} : { expireTime: timestampFromMs(expireTime) },
-        ),
+        create(RoleBindingSchema, {
+          ...(expireTime !== undefined && { expireTime: timestampFromMs(expireTime) }),
+          ...sourceOf(world.mappings.find(({ binding }) => binding === uid)),
+        }),
         { ...facts(uid), columns: { identity, role: role.uid } },
       ]),
     )
@@ -283,7 +283,7 @@ export function writeWorld(store: Store, world: World): Promise<void> {
     yield* createMany(
       externalGroupRoleMappings,
       world.mappings.map(({ uid, externalGroup, binding }) => [
-        create(ExternalGroupRoleMappingSchema, { externalGroupId: 'developers' }),
+        create(ExternalGroupRoleMappingSchema, { externalGroupId }),
         { ...facts(uid), columns: { external_group: externalGroup, binding } },
       ]),
     )
@@ -354,6 +354,14 @@ export function writeWorld(store: Store, world: World): Promise<void> {
       )
   })
 }
+
+const externalGroupId = 'developers'
+
+/** A binding of a mapping names it, and the server then refuses to change the binding itself. */
+const sourceOf = (mapping: World['mappings'][number] | undefined) =>
+  mapping && {
+    externalGroup: { mappingUid: mapping.uid, identityProviderUid: parentOf(mapping.uid), externalGroupId },
+  }
 
 const emptyColumnsOf = (extraColumns: ExtraColumns) =>
   Object.fromEntries(Object.entries(extraColumns).map(([name, type]) => [name, type === 'text' ? '' : 0]))
