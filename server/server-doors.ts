@@ -161,6 +161,7 @@ export function doorOptionsOf(config: Config, log: Log, refusals: RefusalLog) {
     requestIds: openRequestIds(randomUUID),
     isHttps: baseUrl.startsWith('https:'),
     now: systemNow,
+    onGrpcFailure: (err: unknown) => log.error({ err }, 'a gRPC connection failed'),
   }
 }
 

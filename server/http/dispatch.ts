@@ -2,6 +2,7 @@
 // to REST.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { StatusError } from '../aip/errors.ts'
+import { asStatusError } from '../aip/errors.ts'
 import type { MaybePromise } from '../wire/maybe-promise.ts'
 import { recover } from '../wire/maybe-promise.ts'
 import { forwardedFor } from './door.ts'
@@ -43,7 +44,7 @@ export type DispatchOptions = PlainOptions & {
 }
 
 export function dispatch(options: DispatchOptions): Handle {
-  const { plainPaths, mounts, rest, addressOf, requestIds, isHttps } = options
+  const { plainPaths, mounts, rest, addressOf, requestIds, isHttps, onRejected } = options
   const commonHeaders = securityHeaders(isHttps)
   const plain = new Map(Object.entries(plainPaths))
   const maxPlainLength = Math.max(...[...plain.keys()].map((path) => path.length))
@@ -65,7 +66,13 @@ export function dispatch(options: DispatchOptions): Handle {
     const address = addressOf(request.socket.remoteAddress, forwardedFor(request.headers))
     return recover(
       () => mount.handle(request, response, { ...target, address, requestId, headers }),
-      () => void response.destroy(),
+      (thrown) => {
+        if (response.destroyed) return // the client has closed the connection
+        const error = asStatusError(thrown)
+        if (!response.headersSent) return void rest(request, response, error)
+        onRejected(requestId, error, address)
+        response.destroy()
+      },
     )
   }
 }

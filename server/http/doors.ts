@@ -2,6 +2,7 @@
 import type { DispatchOptions } from './dispatch.ts'
 import { dispatch } from './dispatch.ts'
 import type { DoorOptions, Endpoint } from './door.ts'
+import type { OnDemandOptions } from './grpc/on-demand.ts'
 import { openGrpcOnDemand } from './grpc/on-demand.ts'
 import type { GrpcOptions } from './grpc/server.ts'
 import type { ListenOptions } from './listen/listen.ts'
@@ -15,6 +16,7 @@ import { answerInTurn } from './turns/answer-in-turn.ts'
 export type DoorsOptions<E extends Endpoint> = DoorOptions &
   RestOptions<E> &
   Omit<GrpcOptions<E>, 'onAbuse'> &
+  OnDemandOptions &
   Pick<ListenOptions, 'port' | 'sharesPort' | 'hosts' | 'tls' | 'timeoutsMs' | 'maxConnections' | 'clock'> &
   Pick<DispatchOptions, 'plainPaths' | 'mounts'>
 

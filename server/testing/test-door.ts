@@ -7,6 +7,7 @@ import { GroupSchema, GroupsService } from '@stemma/api/gen/platform/iam/v2beta1
 import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { describeMethod, describeMethods } from '@stemma/api/method.ts'
 import type { StatusError } from '../aip/errors.ts'
+import { asStatusError } from '../aip/errors.ts'
 import { clientAddress } from '../http/client-address.ts'
 import type { Mount } from '../http/dispatch.ts'
 import { dispatch } from '../http/dispatch.ts'
@@ -117,6 +118,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     ...shared,
     vendorPrefixes: ['vendor.'],
     now,
+    onGrpcFailure: (error) => onRejected('', asStatusError(error)),
     ...(maxUnsentSmallReplyBytes !== undefined && { maxUnsentSmallReplyBytes }),
     ...(maxCallMs !== undefined && { maxDuration: () => maxCallMs }),
     ...(timeoutsMs.idle !== undefined && { streamIdleMs: timeoutsMs.idle }),

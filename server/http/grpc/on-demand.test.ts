@@ -26,6 +26,7 @@ function scriptedDoor() {
       new Promise((resolve, reject) => {
         attempts.push({ open: () => resolve(opened), fail: () => reject(new Error('not loaded')) })
       }),
+    { onGrpcFailure: (error) => void events.push(String(error)) },
   )
   const connectAs = (name: string) => {
     const socket = new PassThrough()
@@ -54,7 +55,7 @@ describe('the gRPC door', { timeout: 20_000 }, () => {
     assert.equal(attempts.length, 1)
   })
 
-  test('closes the connections that wait for it if it cannot be opened, and tries again', async () => {
+  test('reports and closes the connections that wait for it if it cannot be opened, and tries again', async () => {
     const { events, attempts, connectAs } = scriptedDoor()
     const refused = [connectAs('first'), connectAs('second')]
     attempts[0]?.fail()
@@ -66,7 +67,8 @@ describe('the gRPC door', { timeout: 20_000 }, () => {
     connectAs('third')
     attempts[1]?.open()
     await settle()
-    assert.deepEqual(events, ['serving', 'accept third'])
+    const failure = 'Error: not loaded'
+    assert.deepEqual(events, [failure, failure, 'serving', 'accept third'])
   })
 
   test('is drained and destroyed as soon as it is open, if the server stops before', async () => {

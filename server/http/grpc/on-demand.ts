@@ -5,11 +5,19 @@ import { lazily } from '../../lazily.ts'
 import type { Endpoint } from '../door.ts'
 import type { GrpcDoor, GrpcOptions } from './server.ts'
 
-export const openGrpcOnDemand = <E extends Endpoint>(options: GrpcOptions<E>): GrpcDoor =>
-  openDoorOnDemand(async () => (await import('./server.ts')).openGrpc(options))
+export type OnDemandOptions = {
+  /** Called if a connection is closed because the door cannot be opened. */
+  onGrpcFailure(error: unknown): void
+}
+
+export const openGrpcOnDemand = <E extends Endpoint>(options: GrpcOptions<E> & OnDemandOptions): GrpcDoor =>
+  openDoorOnDemand(async () => (await import('./server.ts')).openGrpc(options), options)
 
 /** Calls `open` for the first connection, and again after a failure. */
-export function openDoorOnDemand(open: () => Promise<GrpcDoor>): GrpcDoor {
+export function openDoorOnDemand(
+  open: () => Promise<GrpcDoor>,
+  { onGrpcFailure }: OnDemandOptions,
+): GrpcDoor {
   let door: GrpcDoor | undefined
   const state = { isServing: true, isDraining: false, isDestroyed: false }
 
@@ -29,7 +37,11 @@ export function openDoorOnDemand(open: () => Promise<GrpcDoor>): GrpcDoor {
   return {
     acceptSocket(socket) {
       if (door) door.acceptSocket(socket)
-      else acceptWhenOpen(socket).catch(() => socket.destroy())
+      else
+        acceptWhenOpen(socket).catch((error) => {
+          onGrpcFailure(error)
+          socket.destroy()
+        })
     },
     setServing(isServing) {
       state.isServing = isServing
