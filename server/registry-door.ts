@@ -1,11 +1,11 @@
 // Composition of the registry, through which clients such as docker push and pull images.
 
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { DescMethod } from '@bufbuild/protobuf'
 import type { Config } from './config/config.ts'
 import type { ContentStorage } from './content-storage.ts'
 import type { Mount } from './http/dispatch.ts'
 import { lazily } from './lazily.ts'
+import type { RegistryDependencies } from './oci/door-context.ts'
 import type { RegistryHandler } from './oci/registry.ts'
 import { isOciPath } from './oci/route.ts'
 import type { MinimumRate } from './oci/slow-body.ts'
@@ -20,12 +20,8 @@ export type RegistryDoorDependencies = {
   content: ContentStorage
   endpoints: readonly Endpoint[]
   corridor: Corridor<Endpoint>
-  now(): number
-  onBody(request: IncomingMessage, response: ServerResponse): void
-  onLongBody(request: IncomingMessage): void
   minimumRate?: MinimumRate | undefined
-  onError(error: unknown): void
-}
+} & Pick<RegistryDependencies, 'now' | 'onBody' | 'onLongBody' | 'onError'>
 
 /** In bytes, for one client network and in total. A manifest has at most 8 MiB. */
 const maxManifestMemory = { network: 16 * 2 ** 20, total: 64 * 2 ** 20 }

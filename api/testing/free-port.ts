@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 
 /**
- * Finds a port for a server whose port must be known before it listens. It is below the ports that systems assign
- * to clients and to servers without a port of their own (RFC 6335 section 6; from 32768 on Linux). So another
- * process does not get it in the meantime, except by the same random choice.
+ * Finds a port for a server whose port must be known before it listens. It is below the ephemeral ports (from 32768 on
+ * Linux, from 49152 in RFC 6335), which systems assign to outgoing connections and to servers that listen on port 0.
+ * So another process gets it in the meantime only if it chooses the same random port.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

@@ -76,7 +76,8 @@ type Served = HugeStore & { url: string; cookie: string }
 async function serve(huge: HugeStore, servers: AsyncDisposableStack): Promise<Served> {
   const port = await findFreePort()
   const url = `http://127.0.0.1:${port}`
-  const settings = [...huge.settings.slice(0, 2), '--port', String(port), '--base-url', url]
+  const dataDirFlag = huge.settings.slice(0, 2) // without the base URL
+  const settings = [...dataDirFlag, '--port', String(port), '--base-url', url]
   const { config } = readConfig({}, settings)
   const store = openStore(config)
   const { secret } = await prepareStore(config, store)

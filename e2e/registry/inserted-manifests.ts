@@ -4,9 +4,8 @@ import { bulkInsert, sql } from '../../server/store/sql.ts'
 
 export const numbers = (length: number) => Array.from({ length }, (_, at) => at)
 
-/** `kind` is a hexadecimal digit. */
-export const digest = (kind: string, number: number) =>
-  `sha256:${kind}${number.toString(16).padStart(63, '0')}`
+export const digest = (firstDigit: string, number: number) =>
+  `sha256:${firstDigit}${number.toString(16).padStart(63, '0')}`
 
 /** The rows state `size`, although the content of each manifest is one byte. */
 export const insertManifests = (

@@ -40,8 +40,8 @@ onEachStore('the deletion of a repo', (engine) => {
   }
 
   test('is limited in each transaction by references, bytes and number of manifests', async () => {
-    const manifests = (kind: string, length: number) =>
-      numbers(length).map((at): [string, null] => [digest(kind, at), null])
+    const manifests = (firstDigit: string, length: number) =>
+      numbers(length).map((at): [string, null] => [digest(firstDigit, at), null])
     const many = await batchesOf('many', (repo) => [insertManifests(repo, manifests('a', 250))])
     assert.deepEqual(many, [100, 100, 50])
     const fat = await batchesOf('fat', (repo) => [

@@ -7,7 +7,10 @@ const ownFolder = join(import.meta.dirname, '..')
 /** Where a clone keeps its bundle. `npm ci` deletes it. */
 export const cachedBundle = 'node_modules/.cache/bundle'
 
-/** A file of this bundle: the states of its sources and of its other files, by path relative to the server. */
+/**
+ * A JSON file in this bundle. It maps the path of each source, and of each other file of the bundle, to its `stateOf`.
+ * The paths are relative to the folder of the server.
+ */
 export const statesFile = 'states.json'
 
 /** The size of a file and the time of its last change, as in the index of Git. Reading all files would take too long. */

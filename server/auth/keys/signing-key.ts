@@ -5,7 +5,7 @@ import type { MakeRsaKey } from './rsa-key.ts'
 
 /** The algorithms of access tokens. */
 export type TokenAlgorithm = 'RS256' | 'ES256'
-/** The algorithm of id tokens, which every relying party supports (OpenID Connect Core, 15.1). */
+/** The algorithm of id tokens. Every OpenID provider must support it (OpenID Connect Core, 15.1). */
 export const idTokenAlgorithm = 'RS256'
 
 export type SigningKey = {
