@@ -141,12 +141,12 @@ export const settings = {
   maxUploadBodies: setting(
     'STEMMA_MAX_UPLOAD_BODIES',
     'caller=64,total=512',
-    'how many uploads of one caller, and of all callers, may arrive at a time at a worker; at most a quarter of the total may be for one organization; each takes up to 1 MiB of memory; 0 for any number',
+    'how many uploads of one caller, and of all callers, may arrive at a time at a worker; one organization may have a quarter of the total, or as many as one caller if that is more; each takes up to 1 MiB of memory; 0 for any number',
   ),
   maxPulls: setting(
     'STEMMA_MAX_PULLS',
     'network=512,total=2048',
-    'how many blobs a worker sends at a time to one client network (an IPv4 address or an IPv6 /64), and to all clients; at most a quarter of the total may be of one organization; pulls that are redirected to S3 do not count; 0 for any number',
+    'how many blobs a worker sends at a time to one client network (an IPv4 address or an IPv6 /64), and to all clients; those of one organization may be a quarter of the total, or as many as for one network if that is more; pulls that are redirected to S3 do not count; 0 for any number',
   ),
   retentionInterval: setting(
     'STEMMA_REGISTRY_RETENTION_INTERVAL',
