@@ -325,7 +325,7 @@ export function peopleOf(context: WriteContext): People {
       return organization
     },
     remove: removePerson,
-    nameFault,
+    organizationNameFault: nameFault,
   }
 }
 

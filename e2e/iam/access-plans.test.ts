@@ -113,14 +113,14 @@ onEachStore('query plans of access lists', (engine) => {
     if (engine === 'sqlite') assert.match(viewers.plans, /COVERING INDEX role_bindings_by_parent_role/)
   })
 
-  test('the sources of an identity are found by the identity', async () => {
+  test('the role bindings of an identity are found by the identity', async () => {
     const { identity } = platform.owner
     const { result, plans } = await run(() => readSourcesOf(identity, Date.now(), levels))
     assert.equal(result.length, 1)
     assertNoScan(plans)
   })
 
-  test('the reach of an identity is read from a covering index', async () => {
+  test('the groups in which an identity has roles are read from a covering index', async () => {
     const { identity } = platform.owner
     const { result, plans } = await run(() => readReach(identity, Date.now()))
     assert.equal(result.length, 1)

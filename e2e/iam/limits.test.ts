@@ -78,8 +78,8 @@ examples('limits of groups', {
       await setLimits(platform.store, organization, { [kind]: 0 })
       await assert.rejects(createIn(context, resource), /Resource exhausted/, kind)
       await setLimits(platform.store, organization, {})
-      // Every advisory would have the same id: the counter that replaces randomness in these tests
-      // changes only the last bytes, and the id is made of the first ones.
+      // The second door would create the same advisory id again: ids are made of the first random
+      // bytes, and the counter that replaces randomness in these tests changes only the last ones.
       if (kind === 'advisories') continue
       await createIn({ ...context, here: await newGroup(stage, organization) }, resource)
     }

@@ -235,6 +235,7 @@ onEachStore('calls about images', (engine) => {
       typeof request
     >)
     assert.equal(transactions, 3)
+    // The search for immutable tags starts with a statement that names its table `containing`; no other one does.
     const texts = statements.map((statement) => contentOf(statement).template)
     assert.equal(texts.filter((text) => JSON.stringify(text).includes('containing')).length, 1)
     const left = await platform.store.query(sql`select name from tags where parent = ${repo}`)
@@ -275,6 +276,7 @@ onEachStore('calls about images', (engine) => {
     if (engine !== 'sqlite') return
     for (const statement of statements) {
       const plan = await platform.store.query(sql`explain query plan ${statement}`)
+      // `g` is the list of groups in which grants are read. It is part of the statement, not a table.
       const scans = plan
         .map((step) => String(step[3]))
         .filter((step) => /^SCAN (?!CONSTANT|g)|MATERIALIZE/.test(step))

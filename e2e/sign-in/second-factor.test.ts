@@ -229,20 +229,20 @@ onEachStore('a second factor', (engine) => {
       return ((await response.json()) as { token?: string }).token
     }
 
-    test('is not set up by a sign-in from before a reset or a change of the password', async () => {
+    test('is not set up by a sign-in that a reset, a change of the password or a sign-out has ended', async () => {
       const operator = await addAccount(platform, 'root@example.com')
       await platform.store.write(() => addOperator(operatorAccess, operator, now()))
       const operatorToken = (await signIn(platform, 'root@example.com')).tokens.access_token
       const asOperator = (method: DescMethod) => (uid: string) => rest.call(method, { uid }, operatorToken)
       const newPassword = 'seven green bicycles at noon'
-      const ends = {
+      const callsThatEndSignIns = {
         changePassword: (_: string, token: string) =>
           rest.call(changePassword, { currentPassword: password, newPassword }, token),
         resetPersonPassword: asOperator(resetPersonPassword),
         resetPersonSecondFactors: asOperator(resetPersonSecondFactors),
         signOutPerson: asOperator(signOutPerson),
       }
-      for (const [name, end] of Object.entries(ends)) {
+      for (const [name, endSignIns] of Object.entries(callsThatEndSignIns)) {
         const email = `${name.toLowerCase()}@example.com`
         const identity = await addAccount(platform, email)
         await platform.bind(identity, 'viewer', platform.owner.organization)
@@ -250,7 +250,7 @@ onEachStore('a second factor', (engine) => {
         await requireFactor(true)
         try {
           const { visitor, page } = await typePassword(email)
-          const { error } = await end(identity, tokens.access_token)
+          const { error } = await endSignIns(identity, tokens.access_token)
           assert.equal(error, undefined, name)
           const refused = await setUp(visitor, page)
           assert.equal(refused.status, 400, name)
@@ -433,7 +433,7 @@ onEachStore('a second factor', (engine) => {
   })
 
   // Only PostgreSQL repeats a transaction.
-  test('counts the confirmation of an app once, even if its transaction is repeated', {
+  test('is confirmed without counting a failed attempt, even if the transaction is repeated', {
     skip: engine !== 'postgres',
   }, async () => {
     const identity = await addAccount(platform, 'ike@example.com')

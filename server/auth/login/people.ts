@@ -64,5 +64,5 @@ export type People = {
   /** Deletes a person with all their role bindings and access requests. */
   remove(access: WriteAccess, identity: string): Work<void>
   /** Describes what is wrong with the name of an organization; undefined if nothing is. */
-  nameFault(name: string): string | undefined
+  organizationNameFault(name: string): string | undefined
 }

@@ -1,4 +1,4 @@
-// Tests that query parameters are read by the rules of grpc-gateway.
+// Tests that query parameters are read by the rules of grpc-gateway, except that empty filters are rejected.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { JsonValue } from '@bufbuild/protobuf'

@@ -94,7 +94,7 @@ function errorOf(
   email: string,
   password: string,
 ): FieldError | undefined {
-  if (people.nameFault(organization)) return { field: 'organization', message: organizationRule }
+  if (people.organizationNameFault(organization)) return { field: 'organization', message: organizationRule }
   if (!isEmail(email)) return { field: 'email', message: 'The e-mail address is not valid.' }
   const fault = passwordFault(password, email)
   return fault === undefined ? undefined : { field: 'password', message: `The password ${fault}.` }

@@ -5,13 +5,14 @@ import type { CollectionDependencies } from './collection.ts'
 
 type Dependencies = Pick<CollectionDependencies, 'store' | 'storage' | 'now' | 'graceMs'>
 
-/** A client may still continue a younger upload, so it is kept whatever the grace period is. */
-const minUploadMs = 24 * 3_600_000
+/** Uploads are kept this long after the last write, even if the grace period is shorter: a client may continue them. */
+const minUploadGraceMs = 24 * 3_600_000
 /** How many blobs or uploads of the storage are compared with rows at a time. */
 const listedAtATime = 500
 
 /** Uploads to which nothing was written since this time are abandoned. */
-export const oldestUpload = (now: number, graceMs: number): number => now - Math.max(graceMs, minUploadMs)
+export const oldestUpload = (now: number, graceMs: number): number =>
+  now - Math.max(graceMs, minUploadGraceMs)
 
 /**
  * Ids of abandoned uploads that have no row: the upload was cancelled, its repo was deleted, or the
