@@ -36,6 +36,7 @@ export function openLostBlobs(
   const found = new BoundedMap<Digest, number>(maxFound)
   const isNoted = (digest: Digest) => noted.has(digest)
   function note(digest: Digest): void {
+    found.delete(digest)
     if (isNoted(digest)) return
     noted.set(digest, true)
     onError(new Error(`blob ${digest} is missing in the storage; push an image that contains it again`))
