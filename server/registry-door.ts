@@ -79,13 +79,7 @@ export function openRegistryDoor(deps: RegistryDoorDependencies): Mount {
     handle(request, response, target) {
       if (handler) return handler(request, response, target)
       // If the storage cannot be opened, the next request tries again.
-      return open().then(
-        (handle) => handle(request, response, target),
-        (error: unknown) => {
-          onError(error)
-          throw error
-        },
-      )
+      return open().then((handle) => handle(request, response, target))
     },
   }
 }
