@@ -95,7 +95,7 @@ function fixesOf(secfixes: Fields, path: string): Map<string, string[]> {
       if (typeof entry !== 'string') throw new RecordError(`${path}.${version}[${index}] must be a string`)
       for (const id of entry.split(' ')) {
         const versions = fixes.get(id)
-        if (versions && !versions.includes(version)) versions.push(version)
+        if (versions && versions.at(-1) !== version) versions.push(version)
         else if (!versions && isVulnerabilityId(id)) fixes.set(id, [version])
       }
     })
