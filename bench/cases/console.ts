@@ -5,12 +5,13 @@ import { bundleConsole } from '@stemma/console/build/build.ts'
 import { firstLoadOf } from '@stemma/console/build/first-load.ts'
 import { paths } from '@stemma/console/paths.ts'
 import type { Browser } from 'playwright-core'
+import { freePort } from '../../api/testing/free-port.ts'
 import { noChromium, openChromium } from '../../e2e/sign-in/chromium.ts'
 import { openExpiringStates } from '../../server/auth/login/expiring-states.ts'
 import { newSignInTime } from '../../server/auth/sign-outs.ts'
 import { readConfig } from '../../server/config/config.ts'
 import { openStore, prepareStore } from '../../server/storage.ts'
-import { findFreePort, startStemmad } from '../load/processes.ts'
+import { startStemmad } from '../load/processes.ts'
 import { median } from '../load/rounds.ts'
 import type { Line } from '../report/report.ts'
 import { plainLine } from '../report/report.ts'
@@ -74,7 +75,7 @@ type Served = HugeStore & { url: string; cookie: string }
 
 /** Starts a server on the store, with a console session for the identity of the store. */
 async function serve(huge: HugeStore, servers: AsyncDisposableStack): Promise<Served> {
-  const port = await findFreePort()
+  const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const dataDirFlag = huge.settings.slice(0, 2) // without the base URL
   const settings = [...dataDirFlag, '--port', String(port), '--base-url', url]

@@ -2,12 +2,13 @@
 // of a request.
 
 import { randomBytes } from 'node:crypto'
+import { freePort } from '../../api/testing/free-port.ts'
 import { mintToken } from '../../server/auth/tokens/mint.ts'
 import { readConfig } from '../../server/config/config.ts'
 import { openStore, prepareStore } from '../../server/storage.ts'
 import { measure } from '../load/load.ts'
 import type { Process, Server } from '../load/processes.ts'
-import { findFreePort, startProcess, startStemmad } from '../load/processes.ts'
+import { startProcess, startStemmad } from '../load/processes.ts'
 import { median, ratioOf } from '../load/rounds.ts'
 import type { Line } from '../report/report.ts'
 import type { HugeStore } from '../stores/huge.ts'
@@ -42,7 +43,7 @@ async function serve(huge: HugeStore): Promise<ServedStore> {
   const signer = { keys, authUrl: config.authUrl, now: Date.now, random: randomBytes }
   const token = await mintToken(signer, { identity: huge.identity, audience: config.baseUrl })
   await store.close()
-  const port = await findFreePort()
+  const port = await freePort()
   const server = await startStemmad([...huge.settings, '--port', String(port)], port)
   return { ...huge, server, authorization: `Bearer ${token}` }
 }

@@ -2,8 +2,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { allocatorEnvironment, nodeFlagsOf } from '../../server/bin/node-flags.mjs'
 import { serverProgram } from '../../server/bin/program.mjs'
@@ -142,13 +140,4 @@ export async function untilReady(port: number): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 2))
   }
   throw new Error(`the server was not ready within ${readyTimeoutMs} ms`)
-}
-
-export async function findFreePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo // address() returns a string only for pipes
-  probe.close()
-  await once(probe, 'close')
-  return port
 }

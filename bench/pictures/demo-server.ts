@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from '../../api/testing/free-port.ts'
 import { runStemmadInline } from '../../e2e/server/stemmad.ts'
 import { startApp } from '../../server/app.ts'
 import { openExpiringStates } from '../../server/auth/login/expiring-states.ts'
@@ -12,7 +13,6 @@ import { readConfig } from '../../server/config/config.ts'
 import { openLog } from '../../server/log.ts'
 import { openStore, prepareStore } from '../../server/storage.ts'
 import { sql } from '../../server/store/sql.ts'
-import { findFreePort } from '../load/processes.ts'
 
 export type DemoServer = {
   url: string
@@ -23,7 +23,7 @@ export type DemoServer = {
 
 export async function startDemoServer(): Promise<DemoServer> {
   const folder = await mkdtemp(join(tmpdir(), 'stemma-pictures-'))
-  const url = `http://localhost:${await findFreePort()}`
+  const url = `http://localhost:${await freePort()}`
   const settings = [
     '--data-dir',
     folder,

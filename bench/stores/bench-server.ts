@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from '../../api/testing/free-port.ts'
 import { mintToken } from '../../server/auth/tokens/mint.ts'
 import { makeOrganization } from '../../server/commands/make-organization.ts'
 import { readConfig } from '../../server/config/config.ts'
@@ -13,7 +14,7 @@ import { openStore, prepareStore } from '../../server/storage.ts'
 import type { Store } from '../../server/store/db.ts'
 import type { Cores } from '../load/cores.ts'
 import type { Server } from '../load/processes.ts'
-import { findFreePort, startStemmad } from '../load/processes.ts'
+import { startStemmad } from '../load/processes.ts'
 import { treeBelow } from './tree.ts'
 
 /** Disposing of it calls `end`. */
@@ -67,7 +68,7 @@ export async function startBenchServer(
 
 export async function temporarySettings(extraSettings: string[] = []) {
   const folder = await mkdtemp(join(tmpdir(), 'stemma-bench-'))
-  const port = await findFreePort()
+  const port = await freePort()
   return {
     port,
     settings: ['--port', String(port), '--data-dir', folder, ...extraSettings],

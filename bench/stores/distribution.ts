@@ -6,10 +6,10 @@ import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from '../../api/testing/free-port.ts'
 import type { Usage } from '../load/bench-process.ts'
 import { pin } from '../load/cores.ts'
 import type { Server } from '../load/processes.ts'
-import { findFreePort } from '../load/processes.ts'
 
 /** Undefined if there is no such program, or if its major version is not 3. */
 export function findDistribution(): { program: string; version: string } | undefined {
@@ -31,7 +31,7 @@ http: {addr: '127.0.0.1:${port}'}
 
 export async function startDistribution(program: string): Promise<Server> {
   const folder = await mkdtemp(join(tmpdir(), 'stemma-bench-'))
-  const port = await findFreePort()
+  const port = await freePort()
   const settings = join(folder, 'config.yml')
   await writeFile(settings, settingsOf(join(folder, 'content'), port))
   const [command = '', ...args] = pin('server-core', [program, 'serve', settings])

@@ -3,8 +3,8 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import fs from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
+import { freePort } from '../../api/testing/free-port.ts'
 import { memoryFolderOr } from './memory-folder.ts'
 import { installBinaries, publicFolder } from './postgres-binaries.ts'
 import { findPostgresUser } from './postgres-user.ts'
@@ -65,7 +65,7 @@ async function start(): Promise<string> {
   if (initdb.status !== 0) throw new Error(`initdb failed: ${initdb.error?.message ?? initdb.stderr}`)
 
   for (let attempt = 1; ; attempt++) {
-    const port = await findFreePort()
+    const port = await freePort()
     const flags = Object.entries({ ...settings, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
     server = spawn(join(bin, 'postgres'), ['-D', data, ...flags], {
       ...spawnOptions,
@@ -91,15 +91,6 @@ function waitUntilReady(starting: ChildProcess): Promise<string | undefined> {
     starting.on('error', (error) => resolve(error.message))
     starting.on('close', () => resolve(log))
   })
-}
-
-async function findFreePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo // address() returns a string only for pipes
-  probe.close()
-  await once(probe, 'close')
-  return port
 }
 
 async function stop(): Promise<void> {
