@@ -57,10 +57,13 @@ onEachStore('a registry that is killed', (engine) => {
       for (const ledger of ledgers) await assertComplete(client, ledger)
       const collecting = spawnNode([collector, ...settings])
       context.after(() => collecting.kill('SIGKILL'))
+      const exited = [server, collecting].map((child) => once(child, 'exit'))
       await untilPrinted(collecting, /collecting/)
       const [minPushed, minDeleted] = [counts.pushed + 8 + Math.random() * 20, counts.deleted + 3]
       let isEnded = false
-      const writing = Promise.all(ledgers.map((ledger) => writeUntilKilled(client, ledger, ledgers, counts)))
+      const writing = Promise.all(
+        ledgers.map((ledger) => writeUntilKilled(client, ledger, ledgers, counts, () => server.killed)),
+      )
       // A writer that fails ends the wait below.
       writing
         .catch(() => {})
@@ -69,12 +72,13 @@ onEachStore('a registry that is killed', (engine) => {
         })
       while (!isEnded && (counts.pushed < minPushed || counts.deleted < minDeleted))
         await pause(Math.random() * 10)
-      const exited = [server, collecting].map((child) => once(child, 'exit'))
       for (const child of Math.random() < 0.5 ? [server, collecting] : [collecting, server]) {
         child.kill('SIGKILL')
         await pause(Math.random() * 20)
       }
-      await Promise.all([...exited, writing])
+      await writing
+      for (const [, signal] of await Promise.all(exited))
+        assert.equal(signal, 'SIGKILL', 'a process has crashed')
     }
     context.diagnostic(`${rounds} rounds: ${JSON.stringify(counts)}`)
     await assertFreed(ledgers)
@@ -140,6 +144,7 @@ async function writeUntilKilled(
   { repo, manifests }: Ledger,
   others: readonly Ledger[],
   counts: Counts,
+  isKilled: () => boolean,
 ): Promise<void> {
   const any = <T>(items: readonly T[]) => items[Math.floor(Math.random() * items.length)] as T // never empty
   const killed = Symbol()
@@ -149,8 +154,8 @@ async function writeUntilKilled(
       const response = await client.send(...request)
       await response.arrayBuffer()
       return { status: response.status, location: response.headers.get('location') ?? '' }
-    } catch {
-      throw killed
+    } catch (error) {
+      throw isKilled() ? killed : error
     }
   }
 
