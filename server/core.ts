@@ -179,10 +179,7 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     endpoints: endpointsOf({
       ...{ ...deps, sts, registration, registry, account, deadlines, unsent, waitForTurn },
       audit: auditOf(sealer),
-      operating: {
-        ...{ states, secret, keys, tokenAlgorithm: config.tokenAlgorithm },
-        facts: serverFactsOf(config),
-      },
+      operating: { states, secret, keys, ...operatingOf(config) },
       tail: tailOf(config, sealSignal, overrides.tailHeartbeatMs),
     }),
     async close() {
@@ -202,6 +199,11 @@ function openSealing(store: Store, log: Log, now: () => number): { sealer: Seale
   })
   return { sealer, sealSignal }
 }
+
+const operatingOf = (config: Config) => ({
+  tokenAlgorithm: config.tokenAlgorithm,
+  facts: serverFactsOf(config),
+})
 
 function auditOf({ catchUp }: Sealer): AuditDependencies['audit'] {
   const messages = new Map(resources.map(({ kind }) => [kind.table.name, kind.desc]))

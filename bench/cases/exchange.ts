@@ -12,17 +12,20 @@ import { openIssuerKeys } from '../../server/auth/foreign-tokens/issuer-keys.ts'
 import { mintToken } from '../../server/auth/tokens/mint.ts'
 import { issuerRuleOf } from '../../server/claims/issuer.ts'
 import { makeOrganization } from '../../server/commands/make-organization.ts'
+import type { Config } from '../../server/config/config.ts'
 import { readConfig } from '../../server/config/config.ts'
 import { pooled } from '../../server/crypto/random.ts'
 import { operatorAccess } from '../../server/policy/system-access.ts'
 import { createEntry } from '../../server/resources/create.ts'
 import { identities } from '../../server/resources/iam/identities/table.ts'
 import { openStore, prepareStore } from '../../server/storage.ts'
+import type { Store } from '../../server/store/db.ts'
 import { alternate, median, ratioOf } from '../load/rounds.ts'
 import type { Line } from '../report/report.ts'
 import { temporarySettings } from '../stores/bench-server.ts'
 
 const issuer = 'https://issuer.test'
+const subject = 'robot'
 const rounds = 21
 const operationsPerRound = 200
 const minRatio = 0.6
@@ -33,63 +36,14 @@ export async function benchExchange(): Promise<Line[]> {
   const store = openStore(config)
   try {
     const { keys } = await prepareStore(config, store)
-    const { organization } = await makeOrganization(
-      { store, authUrl: config.authUrl, now: Date.now, random: randomBytes },
-      'bench',
-    )
-    const identity = newChildUid(organization, Date.now(), randomBytes)
-    const iss = { case: 'issuer', value: issuer } as const
-    const sub = { case: 'subject', value: 'robot' } as const
-    const draft = create(IdentitySchema, {
-      name: 'robot',
-      relationship: { case: 'claimMatch', value: { iss, sub } },
-    })
-    await store.write(() =>
-      createEntry(operatorAccess, identities, draft, { uid: identity, now: Date.now() }),
-    )
-
-    const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
-    const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256' }
-    const now = Math.floor(Date.now() / 1000)
-    const token = await new SignJWT({
-      iss: issuer,
-      sub: 'robot',
-      aud: config.baseUrl,
-      iat: now,
-      exp: now + 3600,
-    })
-      .setProtectedHeader({ alg: 'ES256', kid: 'one' })
-      .sign(privateKey)
-
-    const documents = {
-      '/keys': { keys: [jwk] },
-      '/.well-known/openid-configuration': { issuer, jwks_uri: `${issuer}/keys` },
-    }
-    const fetchJson = async (url: string) => documents[new URL(url).pathname as keyof typeof documents]
-    const issuerKeys = openIssuerKeys(fetchJson, issuerRuleOf(config), Date.now)
+    const identity = await createRobot(store, config)
+    const { token, publicKey, fetchJson } = await issueToken(config.baseUrl)
     const { authUrl, baseUrl } = config
-    const callAws = () => Promise.reject(new Error('AWS is not called here'))
-    const random = pooled(randomBytes)
-    const signer = { keys, authUrl, now: Date.now, random }
+    const signer = { keys, authUrl, now: Date.now, random: pooled(randomBytes) }
     const assume = openAssume({
-      store,
+      ...{ store, authUrl, baseUrl, now: Date.now, ...unused },
       verifyOwn: openVerifyOwn({ store, keys, authUrl, audiences: [baseUrl, authUrl], now: Date.now }),
-      issuerKeys,
-      authUrl,
-      baseUrl,
-      now: Date.now,
-      people: {
-        ensureProvided() {
-          throw new Error('nobody signs in here')
-        },
-        refusingProviders() {
-          throw new Error('nobody signs in here')
-        },
-      },
-      admit() {},
-      recordLastSeen() {},
-      callAws,
-      runMatch: () => Promise.reject(new Error('the identity has no patterns')),
+      issuerKeys: openIssuerKeys(fetchJson, issuerRuleOf(config), Date.now),
     })
     const exchange = openExchange({ ...signer, baseUrl, assume })
 
@@ -115,6 +69,53 @@ export async function benchExchange(): Promise<Line[]> {
     await store.close()
     await remove()
   }
+}
+
+/** Creates an identity that tokens of the issuer can assume. */
+async function createRobot(store: Store, { authUrl }: Config): Promise<string> {
+  const deps = { store, authUrl, now: Date.now, random: randomBytes }
+  const { organization } = await makeOrganization(deps, 'bench')
+  const uid = newChildUid(organization, Date.now(), randomBytes)
+  const iss = { case: 'issuer', value: issuer } as const
+  const sub = { case: 'subject', value: subject } as const
+  const draft = create(IdentitySchema, {
+    name: subject,
+    relationship: { case: 'claimMatch', value: { iss, sub } },
+  })
+  await store.write(() => createEntry(operatorAccess, identities, draft, { uid, now: Date.now() }))
+  return uid
+}
+
+/** A token of the issuer, its key, and a function that reads the documents of the issuer. */
+async function issueToken(audience: string) {
+  const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
+  const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256' }
+  const now = Math.floor(Date.now() / 1000)
+  const token = await new SignJWT({ iss: issuer, sub: subject, aud: audience, iat: now, exp: now + 3600 })
+    .setProtectedHeader({ alg: 'ES256', kid: 'one' })
+    .sign(privateKey)
+  const documents = {
+    '/keys': { keys: [jwk] },
+    '/.well-known/openid-configuration': { issuer, jwks_uri: `${issuer}/keys` },
+  }
+  const fetchJson = async (url: string) => documents[new URL(url).pathname as keyof typeof documents]
+  return { token, publicKey, fetchJson }
+}
+
+/** The parts of an exchange that this one does not need. */
+const unused = {
+  people: {
+    ensureProvided() {
+      throw new Error('nobody signs in here')
+    },
+    refusingProviders() {
+      throw new Error('nobody signs in here')
+    },
+  },
+  admit() {},
+  recordLastSeen() {},
+  callAws: () => Promise.reject(new Error('AWS is not called here')),
+  runMatch: () => Promise.reject(new Error('the identity has no patterns')),
 }
 
 /** Operations per second of CPU time. */

@@ -44,17 +44,8 @@ type Options = { databaseUrl?: string | undefined; server?: Server | undefined }
 export async function openShell(page: string, { databaseUrl, server }: Options = {}): Promise<Shell> {
   const folder = await temporaryFolder()
   const [home, state] = [join(folder, 'stemma'), join(folder, 'state')]
-  await mkdir(home)
   await mkdir(state)
-  const notLinked = ['data', '.git']
-  for (const name of await readdir(root)) {
-    if (!notLinked.includes(name)) await symlink(join(root, name), join(home, name))
-  }
-  // The credential helper is on the PATH, as after a global installation: registry clients start it by its name.
-  const programs = join(folder, 'bin')
-  await mkdir(programs)
-  const helper = join(root, 'cli/bin/stemma.mjs')
-  await symlink(helper, join(programs, 'docker-credential-stemma'))
+  const programs = await linkPrograms(folder, home)
   const dataFolder = join(home, 'data')
   if (server) await symlink(server.dataFolder, dataFolder)
   const mainPort = server?.port ?? (await freePort())
@@ -85,15 +76,6 @@ export async function openShell(page: string, { databaseUrl, server }: Options =
   const [blockFiles, completions] = [child.stdio[3] as Writable, child.stdio[4] as Readable]
   blockFiles.on('error', () => {}) // the shell may have ended
   const ended = once(child, 'exit').then(() => false)
-  const killGroup = (pid: number) => {
-    // 0 is the group of the test runner itself. It would be read from an empty file.
-    if (pid <= 0) return
-    try {
-      process.kill(-pid, 'SIGKILL')
-    } catch {
-      // The process has ended already.
-    }
-  }
   let blockCount = 0
 
   return {
@@ -132,4 +114,32 @@ async function takeAnswers(state: string): Promise<string[]> {
       return /^curl ended .*$/m.exec(head)?.[0] ?? [...head.matchAll(/^HTTP\/\S+ (\d+)/gm)].at(-1)?.[1] ?? ''
     }),
   )
+}
+
+/**
+ * Links everything of this repository into `home`, except its data. Returns the folder of the programs that are on the
+ * PATH.
+ */
+async function linkPrograms(folder: string, home: string): Promise<string> {
+  await mkdir(home)
+  const notLinked = ['data', '.git']
+  for (const name of await readdir(root)) {
+    if (!notLinked.includes(name)) await symlink(join(root, name), join(home, name))
+  }
+  // The credential helper is on the PATH, as after a global installation: registry clients start it by its name.
+  const programs = join(folder, 'bin')
+  await mkdir(programs)
+  const helper = join(root, 'cli/bin/stemma.mjs')
+  await symlink(helper, join(programs, 'docker-credential-stemma'))
+  return programs
+}
+
+function killGroup(pid: number): void {
+  // 0 is the group of the test runner itself. It would be read from an empty file.
+  if (pid <= 0) return
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // The process has ended already.
+  }
 }

@@ -40,6 +40,7 @@ import { newAdvisoryId } from '../../server/resources/vulnerabilities/advisory-i
 import type { Store } from '../../server/store/db.ts'
 import { raw, sql } from '../../server/store/sql.ts'
 import { updateSuspended } from '../../server/store/suspensions.ts'
+import type { Work } from '../../server/store/work.ts'
 import { createMany } from '../../server/testing/create-many.ts'
 
 export type Role = { uid: string; capabilities: ReadonlySet<string> }
@@ -238,121 +239,147 @@ export const tagName = (at: number) => `tag-${at}`
 
 /** Writes a world into the store, with create times whose order differs from that of the uids. */
 export function writeWorld(store: Store, world: World): Promise<void> {
-  const inAnHour = Date.now() + 3_600_000
   return store.write(function* () {
     let count = 0
     const facts = (uid: string) => ({ uid, now: Date.now() - 1000 - (count++ % 5) })
-    yield* createMany(
-      groups,
-      world.groups.map((uid, at) => [create(GroupSchema, { name: groupName(at) }), facts(uid)]),
-    )
-    yield* createMany(
-      roles,
-      world.roles
-        .filter(({ uid }) => parentOf(uid) !== '')
-        .map((role, at) => [customRole(role, `role-${at}`), facts(role.uid)]),
-    )
-    yield* createMany(
-      identities,
-      [...world.users, ...world.workloads].map((uid) => [robot(uid), facts(uid)]),
-    )
-    yield* createMany(
-      identities,
-      world.mappings.map(({ externalGroup }) => [
-        create(IdentitySchema, { name: 'external group' }),
-        facts(externalGroup),
-      ]),
-    )
-    yield* createMany(
-      roleBindings,
-      world.bindings.map(({ uid, identity, role, expireTime }) => [
-        create(RoleBindingSchema, {
-          ...(expireTime !== undefined && { expireTime: timestampFromMs(expireTime) }),
-          ...sourceOf(world.mappings.find(({ binding }) => binding === uid)),
-        }),
-        { ...facts(uid), columns: { identity, role: role.uid } },
-      ]),
-    )
-    yield* createMany(
-      identityProviders,
-      world.providers.map(({ uid, role }) => [
-        provider(role),
-        { ...facts(uid), columns: { client_secret: '' } },
-      ]),
-    )
-    yield* createMany(
-      externalGroupRoleMappings,
-      world.mappings.map(({ uid, externalGroup, binding }) => [
-        create(ExternalGroupRoleMappingSchema, { externalGroupId }),
-        { ...facts(uid), columns: { external_group: externalGroup, binding } },
-      ]),
-    )
-    for (const { mapping, externalGroup, identity, expireTime } of world.members ?? []) {
-      yield sql`insert into external_group_members (identity, external_group, source, provider, expire_time)
-        values (${identity}, ${externalGroup}, ${'scim'}, ${parentOf(mapping)}, ${expireTime})`
-      yield sql`update identities set external_until = ${expireTime}
-        where uid = ${identity} and (external_until is null or external_until < ${expireTime})`
-    }
-    for (const { identity, provider } of world.suspensions ?? []) {
-      yield sql`insert into provider_sign_outs (identity, provider, second, disabled_second, place)
-        values (${identity}, ${provider}, 0, 0, ${parentOf(provider)})`
-      yield* updateSuspended(identity)
-    }
-    yield* createMany(
-      accountAssociations,
-      world.associations.map((uid) => [association(), facts(uid)]),
-    )
-    yield* createMany(
-      groupInvites,
-      world.invites.map(({ uid, role }) => [
-        create(GroupInviteSchema, {
-          roleUid: role,
-          keyId: uid,
-          expirationTime: timestampFromMs(inAnHour),
-        }),
-        { ...facts(uid), columns: { digest: '', creator: '' } },
-      ]),
-    )
-    yield* createMany(
-      groupAccessRequests,
-      world.accessRequests.map(({ uid, user }) => [
-        create(GroupAccessRequestSchema),
-        { ...facts(uid), columns: { identity: user } },
-      ]),
-    )
-    yield* createMany(
-      repos,
-      world.repos.map((uid, at) => [
-        create(RepoSchema, { name: repoName(at), public: world.publicRepos?.has(uid) ?? false }),
-        {
-          ...facts(uid),
-          columns: { readme: '', retention_time: 0, public_since: world.publicRepos?.has(uid) ? 1 : 0 },
-        },
-      ]),
-    )
-    yield* createMany(
-      tags,
-      world.tags.map((uid, at) => [
-        create(TagSchema, { name: tagName(at), digest: `sha256:${'0'.repeat(64)}` }),
-        { ...facts(uid), columns: { push_time: 0 } },
-      ]),
-    )
-    yield* createMany(
-      advisories,
-      world.advisories.map((uid) => {
-        const advisory = newAdvisory(uid)
-        return [advisory, { ...facts(uid), columns: searchColumnsOf(advisory, '').columns }]
-      }),
-    )
-    for (const { kind } of plainResources)
-      yield* createMany(
-        kind,
-        (world.plain[kind.table.name] ?? []).map((uid, at) => [
-          exampleMessage(kind.desc, at),
-          { ...facts(uid), columns: emptyColumnsOf(kind.extraColumns) },
-        ]),
-      )
+    yield* writeTree(world, facts)
+    yield* writeBindings(world, facts)
+    yield* writeMemberships(world)
+    yield* writeRequests(world, facts)
+    yield* writeContent(world, facts)
   })
+}
+
+type FactsOf = (uid: string) => { uid: string; now: number }
+
+/** Groups, custom roles and identities. */
+function* writeTree(world: World, facts: FactsOf): Work<void> {
+  yield* createMany(
+    groups,
+    world.groups.map((uid, at) => [create(GroupSchema, { name: groupName(at) }), facts(uid)]),
+  )
+  yield* createMany(
+    roles,
+    world.roles
+      .filter(({ uid }) => parentOf(uid) !== '')
+      .map((role, at) => [customRole(role, `role-${at}`), facts(role.uid)]),
+  )
+  yield* createMany(
+    identities,
+    [...world.users, ...world.workloads].map((uid) => [robot(uid), facts(uid)]),
+  )
+}
+
+/** Role bindings, identity providers, and the mappings of external groups. */
+function* writeBindings(world: World, facts: FactsOf): Work<void> {
+  yield* createMany(
+    identities,
+    world.mappings.map(({ externalGroup }) => [
+      create(IdentitySchema, { name: 'external group' }),
+      facts(externalGroup),
+    ]),
+  )
+  yield* createMany(
+    roleBindings,
+    world.bindings.map(({ uid, identity, role, expireTime }) => [
+      create(RoleBindingSchema, {
+        ...(expireTime !== undefined && { expireTime: timestampFromMs(expireTime) }),
+        ...sourceOf(world.mappings.find(({ binding }) => binding === uid)),
+      }),
+      { ...facts(uid), columns: { identity, role: role.uid } },
+    ]),
+  )
+  yield* createMany(
+    identityProviders,
+    world.providers.map(({ uid, role }) => [
+      provider(role),
+      { ...facts(uid), columns: { client_secret: '' } },
+    ]),
+  )
+  yield* createMany(
+    externalGroupRoleMappings,
+    world.mappings.map(({ uid, externalGroup, binding }) => [
+      create(ExternalGroupRoleMappingSchema, { externalGroupId }),
+      { ...facts(uid), columns: { external_group: externalGroup, binding } },
+    ]),
+  )
+}
+
+function* writeMemberships(world: World): Work<void> {
+  for (const { mapping, externalGroup, identity, expireTime } of world.members ?? []) {
+    yield sql`insert into external_group_members (identity, external_group, source, provider, expire_time)
+      values (${identity}, ${externalGroup}, ${'scim'}, ${parentOf(mapping)}, ${expireTime})`
+    yield sql`update identities set external_until = ${expireTime}
+      where uid = ${identity} and (external_until is null or external_until < ${expireTime})`
+  }
+  for (const { identity, provider } of world.suspensions ?? []) {
+    yield sql`insert into provider_sign_outs (identity, provider, second, disabled_second, place)
+      values (${identity}, ${provider}, 0, 0, ${parentOf(provider)})`
+    yield* updateSuspended(identity)
+  }
+}
+
+/** Account associations, invites and access requests. */
+function* writeRequests(world: World, facts: FactsOf): Work<void> {
+  const inAnHour = Date.now() + 3_600_000
+  yield* createMany(
+    accountAssociations,
+    world.associations.map((uid) => [association(), facts(uid)]),
+  )
+  yield* createMany(
+    groupInvites,
+    world.invites.map(({ uid, role }) => [
+      create(GroupInviteSchema, {
+        roleUid: role,
+        keyId: uid,
+        expirationTime: timestampFromMs(inAnHour),
+      }),
+      { ...facts(uid), columns: { digest: '', creator: '' } },
+    ]),
+  )
+  yield* createMany(
+    groupAccessRequests,
+    world.accessRequests.map(({ uid, user }) => [
+      create(GroupAccessRequestSchema),
+      { ...facts(uid), columns: { identity: user } },
+    ]),
+  )
+}
+
+/** Repos, tags, advisories and the resources without columns of their own. */
+function* writeContent(world: World, facts: FactsOf): Work<void> {
+  yield* createMany(
+    repos,
+    world.repos.map((uid, at) => [
+      create(RepoSchema, { name: repoName(at), public: world.publicRepos?.has(uid) ?? false }),
+      {
+        ...facts(uid),
+        columns: { readme: '', retention_time: 0, public_since: world.publicRepos?.has(uid) ? 1 : 0 },
+      },
+    ]),
+  )
+  yield* createMany(
+    tags,
+    world.tags.map((uid, at) => [
+      create(TagSchema, { name: tagName(at), digest: `sha256:${'0'.repeat(64)}` }),
+      { ...facts(uid), columns: { push_time: 0 } },
+    ]),
+  )
+  yield* createMany(
+    advisories,
+    world.advisories.map((uid) => {
+      const advisory = newAdvisory(uid)
+      return [advisory, { ...facts(uid), columns: searchColumnsOf(advisory, '').columns }]
+    }),
+  )
+  for (const { kind } of plainResources)
+    yield* createMany(
+      kind,
+      (world.plain[kind.table.name] ?? []).map((uid, at) => [
+        exampleMessage(kind.desc, at),
+        { ...facts(uid), columns: emptyColumnsOf(kind.extraColumns) },
+      ]),
+    )
 }
 
 const externalGroupId = 'developers'

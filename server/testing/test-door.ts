@@ -7,7 +7,6 @@ import { GroupSchema, GroupsService } from '@stemma/api/gen/platform/iam/v2beta1
 import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { describeMethod, describeMethods } from '@stemma/api/method.ts'
 import type { StatusError } from '../aip/errors.ts'
-import { asStatusError } from '../aip/errors.ts'
 import { clientAddress } from '../http/client-address.ts'
 import type { Mount } from '../http/dispatch.ts'
 import { dispatch } from '../http/dispatch.ts'
@@ -81,75 +80,36 @@ export type TestDoor = {
 export const errorDomain = 'door.test'
 
 export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestDoor> {
-  const {
-    isTls = false,
-    hosts = ['127.0.0.1'],
-    port = 0,
-    timeoutsMs = {},
-    lingerMs = 200,
-    maxCallMs,
-    now = Date.now,
-    maxConnections = { perNetwork: 1000, total: 1000 },
-    trustedProxies = [],
-    maxUnsentSmallReplyBytes,
-    authenticate = () => ({ identity: 'tester' }),
-    act,
-    documents = noDocuments,
-    mounts = [],
-    turns = openTurns(() => performance.now()),
-  } = options
+  const settings = { ...defaults(), ...options }
+  const { isTls, timeoutsMs, lingerMs, now, turns, maxConnections, hosts, port } = settings
   const rejected: TestDoor['rejected'] = []
   const onRejected = (requestId: string, error: StatusError) => void rejected.push({ requestId, error })
   let isDraining = false
-  const corridor = stubCorridor(act)
-  const streams = openStreams(stubStreamCorridor(documents), Date.now)
-  const addressOf = clientAddress(trustedProxies)
-  const requestIds = openRequestIds(randomUUID)
-  const isHttps = isTls
-  const shared = { endpoints, corridor, streams, errorDomain, addressOf, requestIds, onRejected, isHttps }
+  const streams = openStreams(stubStreamCorridor(settings.documents), Date.now)
+  const shared = {
+    ...{ endpoints, corridor: stubCorridor(settings.act), streams, errorDomain, onRejected, isHttps: isTls },
+    addressOf: clientAddress(settings.trustedProxies),
+    requestIds: openRequestIds(randomUUID),
+    ...{ findCaller: () => undefined, knownNetworks: openKnownNetworks(), isProxy: () => false, turns, now },
+  }
   const { penalty, penaltyPause } = { ...defaultTimeoutsMs, ...timeoutsMs }
   const penalties = openPenalties({
     ...{ mayPenalize: () => true, durationMs: penalty, pauseMs: penaltyPause, now: Date.now },
   })
-  const findCaller = () => undefined
-  const knownNetworks = openKnownNetworks()
-  const grpc = openGrpcOnDemand({
-    ...{ turns, findCaller, knownNetworks, onAbuse: penalties.add, isProxy: () => false, authenticate },
-    ...shared,
-    vendorPrefixes: ['vendor.'],
-    now,
-    onGrpcFailure: (error) => onRejected('', asStatusError(error)),
-    ...(maxUnsentSmallReplyBytes !== undefined && { maxUnsentSmallReplyBytes }),
-    ...(maxCallMs !== undefined && { maxDuration: () => maxCallMs }),
-    ...(timeoutsMs.idle !== undefined && { streamIdleMs: timeoutsMs.idle }),
-  })
+  const grpc = openGrpcOnDemand({ ...shared, ...grpcOptionsOf(settings), onAbuse: penalties.add })
   const rest = openRest({
     ...shared,
     ...{ baseUrl: 'http://door.test', corsOrigins: ['https://console.test'], lingerMs },
     isDraining: () => isDraining,
   })
   const listener = await listen({
-    ...{
-      port,
-      hosts,
-      tls: isTls ? testTls : undefined,
-      errorDomain,
-      requestIds,
-      onRejected,
-      timeoutsMs,
-      penalties,
-      turns,
-      knownNetworks,
-      isHttps,
-      maxConnections,
-      isProxy: () => false,
-      now,
-      clock: () => performance.now(),
-    },
+    ...shared,
+    ...{ port, hosts, tls: isTls ? testTls : undefined, timeoutsMs, penalties, maxConnections },
+    clock: () => performance.now(),
     onRequest: answerInTurn(
       turns,
-      { addressOf, findCaller, knownNetworks },
-      dispatch({ plainPaths, mounts, rest, addressOf, requestIds, isHttps, onRejected }),
+      shared,
+      dispatch({ ...shared, plainPaths, mounts: settings.mounts, rest }),
     ),
     onHttp2: grpc.acceptSocket,
   })
@@ -165,6 +125,40 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
       listener.destroy()
       void listener.drain()
     },
+  }
+}
+
+const defaults = () => ({
+  isTls: false,
+  hosts: ['127.0.0.1'],
+  port: 0,
+  timeoutsMs: {},
+  lingerMs: 200,
+  now: Date.now,
+  maxConnections: { perNetwork: 1000, total: 1000 },
+  trustedProxies: [],
+  authenticate: () => ({ identity: 'tester' }),
+  documents: noDocuments,
+  mounts: [],
+  turns: openTurns(() => performance.now()),
+})
+
+function grpcOptionsOf({
+  authenticate,
+  maxUnsentSmallReplyBytes,
+  maxCallMs,
+  timeoutsMs,
+}: TestDoorOptions & Required<Pick<TestDoorOptions, 'authenticate' | 'timeoutsMs'>>) {
+  const { idle } = timeoutsMs
+  return {
+    authenticate,
+    vendorPrefixes: ['vendor.'],
+    onGrpcFailure(error: unknown) {
+      throw error
+    },
+    ...(maxUnsentSmallReplyBytes !== undefined && { maxUnsentSmallReplyBytes }),
+    ...(maxCallMs !== undefined && { maxDuration: () => maxCallMs }),
+    ...(idle !== undefined && { streamIdleMs: idle }),
   }
 }
 

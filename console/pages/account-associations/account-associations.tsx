@@ -32,13 +32,6 @@ export default function AccountAssociations({ place }: PageProps) {
   const { accountAssociations: own = [] } = useData(readOwn(place))
   const denial = useDenial(place.group)
   const rows = place.query.has('page') ? below : [...own, ...below]
-  const ids = rows.map(({ uid = '' }) => uid)
-  const denialIn = useDenialIn(place.group, ids, [
-    'account_associations.update',
-    'account_associations.delete',
-  ])
-  const { data } = useRead(read(api.groups.listGroups, { uidp: { ids }, pageSize: 200 }), ids.length > 0)
-  const groupName = (uid = '') => data?.groups?.find((group) => group.uid === uid)?.name ?? '…'
   const about = rows.find(({ uid }) => uid === place.query.get('about'))
   const reasonIfAssociated =
     own.length > 0 ? 'This group already has an account association. Change it instead.' : undefined
@@ -63,46 +56,7 @@ export default function AccountAssociations({ place }: PageProps) {
           Record which cloud accounts belong to this group. Nothing is created in them.
         </Empty>
       ) : (
-        <section class="panel flush">
-          <Table
-            label="Account associations"
-            rows={rows}
-            uidOf={({ uid = '' }) => uid}
-            nameOf={({ name = '' }) => name}
-            columns={[
-              {
-                title: 'Name',
-                cell: ({ uid, name }) => <Link to={dialogPath(place, 'edit', uid)}>{name}</Link>,
-              },
-              {
-                title: 'Group',
-                cell: ({ uid = '' }) => <Link to={paths.group(uid)}>{groupName(uid)}</Link>,
-              },
-              { title: 'Accounts', cell: (association) => accountsOf(association) },
-              { title: 'Description', cell: ({ description }) => description, isSecondary: true },
-            ]}
-            actions={(association) => [
-              {
-                label: 'Check',
-                to: dialogPath(place, 'check', association.uid),
-                disabledReason: canBeChecked(association)
-                  ? undefined
-                  : 'Only accounts of AWS, Google Cloud and Azure can be checked.',
-              },
-              {
-                label: 'Change',
-                to: dialogPath(place, 'edit', association.uid),
-                disabledReason: denialIn(association.uid ?? '', 'account_associations.update'),
-              },
-              {
-                label: 'Delete',
-                to: dialogPath(place, 'delete', association.uid),
-                disabledReason: denialIn(association.uid ?? '', 'account_associations.delete'),
-                isDanger: true,
-              },
-            ]}
-          />
-        </section>
+        <AssociationTable place={place} rows={rows} />
       )}
       <Pager
         place={place}
@@ -119,6 +73,58 @@ export default function AccountAssociations({ place }: PageProps) {
       {isDialogOpen(place, 'check') && about && <CheckAssociation place={place} association={about} />}
       {isDialogOpen(place, 'delete') && about && <DeleteAssociation place={place} association={about} />}
     </>
+  )
+}
+
+function AssociationTable({ place, rows }: PageProps & { rows: AccountAssociationJson[] }) {
+  const ids = rows.map(({ uid = '' }) => uid)
+  const denialIn = useDenialIn(place.group, ids, [
+    'account_associations.update',
+    'account_associations.delete',
+  ])
+  const { data } = useRead(read(api.groups.listGroups, { uidp: { ids }, pageSize: 200 }))
+  const groupName = (uid: string) => data?.groups?.find((group) => group.uid === uid)?.name ?? '…'
+  return (
+    <section class="panel flush">
+      <Table
+        label="Account associations"
+        rows={rows}
+        uidOf={({ uid = '' }) => uid}
+        nameOf={({ name = '' }) => name}
+        columns={[
+          {
+            title: 'Name',
+            cell: ({ uid, name }) => <Link to={dialogPath(place, 'edit', uid)}>{name}</Link>,
+          },
+          {
+            title: 'Group',
+            cell: ({ uid = '' }) => <Link to={paths.group(uid)}>{groupName(uid)}</Link>,
+          },
+          { title: 'Accounts', cell: (association) => accountsOf(association) },
+          { title: 'Description', cell: ({ description }) => description, isSecondary: true },
+        ]}
+        actions={(association) => [
+          {
+            label: 'Check',
+            to: dialogPath(place, 'check', association.uid),
+            disabledReason: canBeChecked(association)
+              ? undefined
+              : 'Only accounts of AWS, Google Cloud and Azure can be checked.',
+          },
+          {
+            label: 'Change',
+            to: dialogPath(place, 'edit', association.uid),
+            disabledReason: denialIn(association.uid ?? '', 'account_associations.update'),
+          },
+          {
+            label: 'Delete',
+            to: dialogPath(place, 'delete', association.uid),
+            disabledReason: denialIn(association.uid ?? '', 'account_associations.delete'),
+            isDanger: true,
+          },
+        ]}
+      />
+    </section>
   )
 }
 

@@ -1,4 +1,6 @@
 // One repo: its tags with digest, size and platforms, how to pull them, and its readme.
+import type { RepoJson } from '@stemma/api/json/platform/registry/v2beta1/repo'
+import type { TagJson } from '@stemma/api/json/platform/registry/v2beta1/tag'
 import { api } from '../../api/api.ts'
 import { readPermissions, useDenial } from '../../api/permissions.ts'
 import { read, useData, useRead } from '../../api/read.ts'
@@ -40,7 +42,6 @@ export default function Repo({ place }: PageProps) {
   const { tags = [], nextPageToken, totalCount } = useData(readTags(place))
   const { data: readme, error: readmeError } = useRead(readReadme(place))
   const denial = useDenial(groupIn(place))
-  const image = useImageName(repo)
   const retention = retentionTexts(repo.retention ?? {})
   const about = tags.find(({ uid }) => uid === place.query.get('about'))
   return (
@@ -68,43 +69,7 @@ export default function Repo({ place }: PageProps) {
       />
       <section class="panel flush">
         <h2>Tags</h2>
-        {tags.length === 0 ? (
-          <NoTags repo={repo} />
-        ) : (
-          <Table
-            label="Tags"
-            rows={tags}
-            uidOf={({ uid = '' }) => uid}
-            nameOf={({ name = '' }) => name}
-            columns={[
-              {
-                title: 'Tag',
-                cell: ({ uid = '', name = '' }) => (
-                  <>
-                    <Link to={paths.tag(place.group, uid)}>{name}</Link>{' '}
-                    <Copy text={`docker pull ${image}:${name}`} label={`Copy the pull command of ${name}`} />
-                  </>
-                ),
-              },
-              {
-                title: 'Digest',
-                cell: ({ digest }) => digest && <Digest digest={digest} />,
-                isSecondary: true,
-              },
-              { title: 'Platforms', cell: ({ platforms = [] }) => platforms.join(', '), isSecondary: true },
-              { title: 'Size', cell: ({ size }) => sizeText(size), isNumber: true },
-              { title: 'Changed', cell: ({ updateTime }) => <Time at={updateTime} /> },
-            ]}
-            actions={({ uid }) => [
-              {
-                label: 'Delete',
-                to: dialogPath(place, 'delete', uid),
-                disabledReason: denial('tag.delete'),
-                isDanger: true,
-              },
-            ]}
-          />
-        )}
+        {tags.length === 0 ? <NoTags repo={repo} /> : <TagTable place={place} repo={repo} tags={tags} />}
       </section>
       <Pager place={place} nextPageToken={nextPageToken} total={totalCount} shown={tags.length} />
       <section class="panel">
@@ -149,5 +114,45 @@ export default function Repo({ place }: PageProps) {
       {isDialogOpen(place, 'create-tag') && <CreateTag place={place} repo={uidIn(place)} />}
       {isDialogOpen(place, 'delete') && about && <DeleteTag place={place} tag={about} />}
     </>
+  )
+}
+
+function TagTable({ place, repo, tags }: PageProps & { repo: RepoJson; tags: TagJson[] }) {
+  const denial = useDenial(groupIn(place))
+  const image = useImageName(repo)
+  return (
+    <Table
+      label="Tags"
+      rows={tags}
+      uidOf={({ uid = '' }) => uid}
+      nameOf={({ name = '' }) => name}
+      columns={[
+        {
+          title: 'Tag',
+          cell: ({ uid = '', name = '' }) => (
+            <>
+              <Link to={paths.tag(place.group, uid)}>{name}</Link>{' '}
+              <Copy text={`docker pull ${image}:${name}`} label={`Copy the pull command of ${name}`} />
+            </>
+          ),
+        },
+        {
+          title: 'Digest',
+          cell: ({ digest }) => digest && <Digest digest={digest} />,
+          isSecondary: true,
+        },
+        { title: 'Platforms', cell: ({ platforms = [] }) => platforms.join(', '), isSecondary: true },
+        { title: 'Size', cell: ({ size }) => sizeText(size), isNumber: true },
+        { title: 'Changed', cell: ({ updateTime }) => <Time at={updateTime} /> },
+      ]}
+      actions={({ uid }) => [
+        {
+          label: 'Delete',
+          to: dialogPath(place, 'delete', uid),
+          disabledReason: denial('tag.delete'),
+          isDanger: true,
+        },
+      ]}
+    />
   )
 }
