@@ -69,7 +69,7 @@ function printerOf(invocation: ComposedInvocation): Print {
   return (row) => printer.printPage([row])
 }
 
-/** `seen` contains the uids and times of the entries that were printed and will be read again. */
+/** Prints entries that are not in `seen`: the uids and times of earlier entries that are read again. */
 async function printNew(
   { connection }: ComposedInvocation,
   request: JsonObject,

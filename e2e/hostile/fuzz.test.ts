@@ -168,7 +168,7 @@ onEachStore('random input causes no internal error', (engine) => {
     /** The first field of a message. */
     const field1 = (content: string) => `\x0a${String.fromCharCode(content.length)}${content}`
     const uid = field1(attacked.group)
-    // As `uid` or `parent`, as `group.uid`, with a name beside it, or absent.
+    // The uid of the group as `uid` or `parent`, as `group.uid`, as `group.uid` with `group.name`, or absent.
     const addresses = [uid, field1(uid), field1(`${uid}\x12\x01x`), '']
     const fields = ['\x12\x03\x12\x01x', '\x12\x06\x0a\x04name', '\x22\x01x', '\x2a\x04name']
     await assertProperty(

@@ -15,7 +15,10 @@ export function providerOf(values: FormData) {
   }
 }
 
-/** The fields that the form can change. The server never returns a client secret, so one that is left empty is unchanged. */
+/**
+ * The fields that the edit form can change. The server never returns the client secret, so `updateMask` treats an empty
+ * one as unchanged.
+ */
 export const providerFields = [
   ...(['name', 'description', 'defaultRole', 'oidc.issuer', 'oidc.clientId', 'oidc.clientSecret'] as const),
   ...(['oidc.groupsClaim', 'oidc.additionalScopes', 'oidc.pkceEnabled'] as const),

@@ -44,7 +44,7 @@ describe('calling AWS', () => {
     assert.ok('error' in answered && !(answered.error instanceof AwsUnreachableError))
   })
 
-  test('fails with an error of its own if there is no connection, or none that can be trusted', async () => {
+  test('fails with AwsUnreachableError if there is no connection, or the certificate is not trusted', async () => {
     const server = createServer(testTls)
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo

@@ -22,7 +22,7 @@ export function testSubscription(deps: Dependencies, call: Call): Promise<Reply>
     if (yield* hasManyPending(uid))
       throw failedPrecondition(
         'TOO_MANY_PENDING_DELIVERIES',
-        `${maxPendingDeliveries} deliveries of the subscription wait for their next attempt; see why they fail with stemma deliveries list`,
+        `${maxPendingDeliveries} deliveries of the subscription wait for their next attempt; run stemma deliveries list to see why they fail`,
       )
     yield* recordEvent(access, { group: parentOf(uid), kind: 'subscriptions', uid, action: 'tested' })
     const time = now()

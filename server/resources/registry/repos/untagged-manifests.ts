@@ -56,8 +56,8 @@ const isFull = ({ deleted, references }: Progress) =>
   deleted.length >= manifestsPerWrite || references >= referencesPerWrite
 
 /**
- * Deletes manifests, with their referrers, if they are still untagged. Returns the digests of those that it deleted,
- * which may be fewer than given; undefined if the rules have changed.
+ * Deletes manifests, with their referrers, if they are still untagged. Stops when the transaction is full. Returns the
+ * digests of all deleted manifests, including the referrers; undefined if the rules have changed.
  */
 export function* deleteUntagged(
   access: WriteAccess,
