@@ -32,7 +32,7 @@ export type BenchServer = AsyncDisposable & {
 /** Adds further rows to the store before the server starts. */
 export type Fill = (store: Store, organization: string) => Promise<unknown>
 
-/** `extraSettings` are further flags of stemmad, such as those of PostgreSQL. */
+/** `extraSettings` are further flags of stemmad, such as those of PostgreSQL. For `sourceFlags` see `startStemmad`. */
 export async function startBenchServer(
   groupCount: number,
   extraSettings: string[] = [],

@@ -1,5 +1,6 @@
-// Writes a bundle of the server: node server/build/main.ts [FOLDER]. Without a folder, it becomes the bundle of this clone
-// unless that exists (../bin/program.mjs). With a folder, it is for a copy of the server whose folder contains it.
+// Writes a bundle of the server: node server/build/main.ts [FOLDER]. Without FOLDER, it becomes the bundle of this
+// clone (`cachedBundle` in ../bin/program.mjs), and the command fails if there is one already. A bundle in FOLDER works
+// only directly below the folder of a server, such as in server/bundle of a container image.
 import {
   chmodSync,
   mkdirSync,

@@ -12,5 +12,5 @@ export function resourceIn<D extends DescMessage>(
   const field = method.resource
   const message = reflect(method.desc.input, request)
   if (field?.fieldKind !== 'message' || !message.isSet(field)) return create(desc)
-  return message.get(field).message as MessageShape<D> // methods are called with their own kind
+  return message.get(field).message as MessageShape<D> // callers pass the kind of the method
 }

@@ -147,7 +147,7 @@ describe('a call', () => {
     assert.equal((await outcome).headers['grpc-status'], String(Code.UNAUTHENTICATED))
   })
 
-  test('that fails with a StatusError has the same details as over REST', async () => {
+  test('that fails with a StatusError returns its code, message and details', async () => {
     const act = () => {
       throw malformed('not: like “this”, 100 %')
     }

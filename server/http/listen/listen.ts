@@ -130,8 +130,8 @@ async function drain(
 const maxAcceptTurns = 128
 
 /**
- * Accepts the clients that have connected already. Each turn accepts up to `acceptsPerTurn` on each
- * host, so this takes turns until one accepts none.
+ * Accepts the clients that have connected already. Each turn of the event loop accepts up to
+ * `acceptsPerTurn` on each host, so this waits until a turn accepts none.
  */
 async function acceptWaiting(servers: readonly Server[]): Promise<void> {
   let accepted = 0
