@@ -23,11 +23,13 @@ export async function runTail(invocation: ComposedInvocation): Promise<void> {
   const first = String(filters.startTime ?? (await timeBeforeNewest(invocation, filters)))
   const print = printerOf(invocation)
   const seen = new Map<string, string>()
-  // Without --since, entries that exist already are not printed.
-  if (filters.startTime === undefined)
-    await printNew(invocation, { ...filters, startTime: first }, seen, async () => {})
-  let delayMs = firstDelayMs
   let hasAnswered = false
+  // Without --since, entries that exist already are not printed.
+  if (filters.startTime === undefined) {
+    await printNew(invocation, { ...filters, startTime: first }, seen, async () => {})
+    hasAnswered = true
+  }
+  let delayMs = firstDelayMs
   for (;;) {
     try {
       await printNew(invocation, { ...filters, startTime: restartTime(seen, first) }, seen, print)
