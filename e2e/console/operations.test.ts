@@ -504,6 +504,10 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     // Of the limit of the group above, 3 are used: a, b and the group itself.
     const meter = groups.getByRole('meter')
     assert.deepEqual([await meter.getAttribute('value'), await meter.getAttribute('max')], ['3', '4'])
+    await page.goto(stage.at(paths.group(lower)))
+    await page.getByRole('link', { name: /^0\s*groups\s*at most 1 more$/i }).waitFor()
+    await page.goto(stage.at(paths.group(upper)))
+    await page.getByRole('link', { name: /^3\s*groups\s*of at most 4$/i }).waitFor()
     await page.goto(stage.at(`${paths.usage(lower)}?dialog=limit&about=groups`))
     assert.equal(await page.getByLabel('At most').inputValue(), '3')
     await page.getByRole('button', { name: 'Save' }).click()

@@ -1,5 +1,5 @@
 // The first page of a group: counts, access requests, expiring invites, activity, and next steps.
-import type { GroupUsageJson } from '@stemma/api/json/platform/iam/v2beta1/group'
+import type { GroupUsageJson, KindUsageJson } from '@stemma/api/json/platform/iam/v2beta1/group'
 import { api } from '../../api/api.ts'
 import { read, useData } from '../../api/read.ts'
 import { paths } from '../../paths.ts'
@@ -79,18 +79,27 @@ export default function Overview({ place }: PageProps) {
   )
 }
 
+/** The limit of a group above also counts resources of other groups, so the number of this group says little about it. */
+function limitText({ limit, limitGroupUid, available = '0' }: KindUsageJson, group: string): string {
+  if (limit === undefined) return ''
+  return limitGroupUid === group
+    ? `of at most ${limit.toLocaleString('en')}`
+    : `at most ${Number(available).toLocaleString('en')} more`
+}
+
 type CountsProps = { group: string; kinds: NonNullable<GroupUsageJson['kinds']> }
 
 const Counts = ({ group, kinds }: CountsProps) => (
   <ul class="counts">
     {counted.map(([kind, label, to]) => {
-      const { used = '0', limit } = kinds.find((entry) => entry.kind === kind) ?? {}
+      const { used = '0', ...usage } = kinds.find((entry) => entry.kind === kind) ?? {}
+      const limit = limitText(usage, group)
       return (
         <li key={kind}>
           <Link to={to(group)}>
             <span class="number">{Number(used).toLocaleString('en')}</span>
             <span class="quiet">{label}</span>
-            {limit !== undefined && <span class="quiet small">of at most {limit.toLocaleString('en')}</span>}
+            {limit && <span class="quiet small">{limit}</span>}
           </Link>
         </li>
       )
