@@ -48,7 +48,7 @@ export type TestDoorOptions = {
   /** How long a client may go on sending a body after its request was rejected. */
   lingerMs?: number
   /** How long a gRPC call may take. */
-  maxCallMs?: number
+  maxCallMs?(): number
   /** The clock of the gRPC door and of the check for slow readers. */
   now?(): number
   maxConnections?: ConnectionLimits
@@ -157,7 +157,7 @@ function grpcOptionsOf({
       throw error
     },
     ...(maxUnsentSmallReplyBytes !== undefined && { maxUnsentSmallReplyBytes }),
-    ...(maxCallMs !== undefined && { maxDuration: () => maxCallMs }),
+    ...(maxCallMs !== undefined && { maxDuration: maxCallMs }),
     ...(idle !== undefined && { streamIdleMs: idle }),
   }
 }
