@@ -1,5 +1,4 @@
-// The import table: which rooms each room may import. check-imports.ts enforces it, except in tests;
-// ARCHITECTURE.md shows it.
+// The import table: which rooms each room may import. check-imports.ts enforces it, except in tests.
 
 // In this table, each workspace is a room, except server: there, every folder and file directly
 // below it is a room. `tables` are the table.ts files of resources, `type x` allows only
