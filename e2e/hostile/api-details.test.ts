@@ -89,7 +89,7 @@ onEachStore('refusals', (engine) => {
     await attacked.assertUnchanged()
   })
 
-  test('of a missing resource name its kind, in every call', async () => {
+  test('include the kind of a missing resource, in every call', async () => {
     let count = 0
     for (const { method } of attacked.platform.app.endpoints) {
       if (method.scope.length === 0 || method.isStream) continue
@@ -114,7 +114,7 @@ onEachStore('refusals', (engine) => {
     assert.ok(count > 100, `${count} calls`)
   })
 
-  describe('name fields', () => {
+  describe('identify fields', () => {
     const identities = () => `/iam/v2beta1/identities/${attacked.platform.owner.organization}`
     const post = async (body: object) => {
       const request = { verb: 'POST', target: identities(), body: JSON.stringify(body), headers: json }

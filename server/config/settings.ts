@@ -106,7 +106,7 @@ export const settings = {
   organizationCreation: setting(
     'STEMMA_ORG_CREATION',
     'people',
-    'who may create organizations: people (and owners that stemmad bootstrap creates), anyone (also workloads that own an organization) or nobody',
+    'who may create organizations: people (and owners that stemmad bootstrap creates), anyone (these, and workloads that own an organization) or nobody',
   ),
   tokenAlgorithm: setting(
     'STEMMA_TOKEN_ALGORITHM',

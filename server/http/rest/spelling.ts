@@ -4,8 +4,8 @@ import { parameters } from './read-query.ts'
 import type { Match } from './routes.ts'
 
 /**
- * A parameter of the query is named as it was sent. Fields of a JSON body are in camelCase, or in snake_case if the body
- * has a key in that spelling. Parameters that were not sent are in snake_case, as in the documentation.
+ * A parameter of the query is named as it was sent. If the request has a JSON body, all other names are in camelCase, or
+ * in snake_case if the body has a key in that spelling. Without a body, they are in snake_case, as in the documentation.
  */
 export function fieldSpellingOf({ route, spelling }: Match): (path: string) => string {
   const { desc, resource } = route.endpoint.method

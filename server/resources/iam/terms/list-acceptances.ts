@@ -22,7 +22,7 @@ import { pageSizeOf } from '../../list.ts'
 
 /**
  * The fields by which a list can be ordered have the names that they have in `order_by`. `uid`
- * contains both parts of the key, and every order ends with it.
+ * contains both parts of the key; `parseOrderBy` adds it to the end of every order.
  */
 type Acceptance = { uid: string; org_uid: string; doc_id: string; create_time: number; acceptedBy: string }
 

@@ -127,7 +127,7 @@ function* deleteOrUntag(
   if (!locked || !row) return yield* throwMissing(repo, noManifest(digest))
   const patterns = patternsIn(locked[0])
   if (isFirst) yield* requireNoImmutableTagOf(repo, digest, patterns)
-  // Other calls can still move or delete a tag. PostgreSQL waits for them, and skips a row that no longer matches.
+  // Other calls can still delete a tag. PostgreSQL waits for them, and skips a tag that they have deleted.
   const pointing = yield sql`select uid, name from tags where parent = ${repo} and digest = ${digest}
     order by uid limit ${tagsPerBatch} /*pg for update */`
   for (const [, name] of pointing) requireMutable(name as string, patterns, 'deleted')

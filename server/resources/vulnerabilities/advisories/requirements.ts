@@ -7,7 +7,10 @@ import { termOf } from './terms.ts'
 /** A list of terms. An advisory meets the requirement if it has at least one of them. */
 export type Requirement = string[]
 
-/** One requirement for each filter that is set. A matching advisory meets all of them. */
+/**
+ * One requirement for each filter that is set, except that `origin` replaces `artifact_names`. A matching advisory meets
+ * all of them.
+ */
 export function requirementsOf(request: ListAdvisoriesRequest): Requirement[] {
   const { origin, latestEventType = EventTypeFilter.UNSPECIFIED } = request
   const anyOf = (field: SearchField, values: readonly (string | number)[]) =>
