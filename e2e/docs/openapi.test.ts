@@ -205,7 +205,7 @@ describe('a server', () => {
     })
   })
 
-  test('documents refusals and missing resources of calls that are no lists or name nothing in their path', async () => {
+  test('documents 403 for calls that are no lists, and 404 for calls without a variable in their path', async () => {
     const { organization, identity, token } = platform.owner
     const roleless = await platform.addIdentity(organization)
     const missing = `${organization}/${'0'.repeat(16)}`

@@ -146,7 +146,7 @@ export const settings = {
   maxPulls: setting(
     'STEMMA_MAX_PULLS',
     'network=512,total=2048',
-    'how many blobs a worker sends at a time to one client network (an IPv4 address or an IPv6 /64), and to all clients; those of one organization may be a quarter of the total, or as many as for one network if that is more; pulls that are redirected to S3 do not count; 0 for any number',
+    'how many blobs a worker sends at a time to one client network (an IPv4 address or an IPv6 /64), and to all clients; blobs from the repos of one organization may be a quarter of the total, or as many as for one network if that is more; pulls that are redirected to S3 do not count; 0 for any number',
   ),
   retentionInterval: setting(
     'STEMMA_REGISTRY_RETENTION_INTERVAL',

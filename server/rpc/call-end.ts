@@ -61,7 +61,7 @@ export function failCall(options: CallEndOptions, running: RunningCall, thrown: 
   reportEnd(options, running, error)
   if (!method.isRead && caller?.identity && request && !isValidation(method, request))
     options.onRefusedWrite?.(method, envelope, caller, request, error.code)
-  // Refusals of a call that was not admitted are constant, and must stay cheap.
+  // If the limits refuse a call of a known caller, the error is constant. Refusing must stay cheap, so no fields are added.
   const fields = caller && !error.isConstant ? limitFieldsOf(options, running) : undefined
   throw fields ? withHeaders(error, fields) : error
 }

@@ -28,7 +28,7 @@ export type CallLimits = {
    */
   enter(costClass: number, identity: string, network: Meter | undefined, now: number): Meter | undefined
   leave(caller: Meter | undefined): void
-  /** The header fields that say how many calls are left; undefined while at least half are left. */
+  /** The header fields that say how many calls are left; undefined while more than half are left. */
   fieldsOf(
     costClass: number,
     caller: Meter | undefined,
