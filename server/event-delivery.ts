@@ -69,7 +69,7 @@ export function startDelivery(options: DeliveryOptions): Deliverer {
   return {
     ...deliverer,
     async settle() {
-      await core.sealer.run()
+      await core.sealer.catchUp()
       await deliverer.settle()
     },
     async stop() {
