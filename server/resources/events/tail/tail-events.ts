@@ -67,8 +67,8 @@ export async function* tailEvents(
     after = through
     const endsAt = call.deadline - endBeforeMs
     const mustEnd = tail.isClosed() || tail.now() >= endsAt
-    // A stream that ends before it has caught up does not end with a heartbeat, which would look like the end of the events.
-    const isHeartbeatDue = !mustEnd && tail.now() - sentAt >= tail.heartbeatMs
+    // Without `follow`, a heartbeat would look like the end of the events.
+    const isHeartbeatDue = follow && !mustEnd && tail.now() - sentAt >= tail.heartbeatMs
     if ((isComplete && !hasCaughtUp) || isHeartbeatDue) {
       yield tailReply(after)
       sentAt = tail.now()
