@@ -1,4 +1,4 @@
-// Writes the reference of the API and of the settings into docs. An argument names another output folder.
+// Writes the reference of the API and of the settings into docs. An argument names another parent folder for docs.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeMarkdown } from '../api/reference/markdown.ts'

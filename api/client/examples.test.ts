@@ -24,7 +24,7 @@ function exportsOf(file: string, text: string): Export[] {
   })
 }
 
-/** Adds the import of the module that the example documents. Examples of internal functions omit this import. */
+/** Adds the import of the documented module if the example omits it, as examples of internal functions do. */
 function programOf({ file, example = '' }: Export, folder: string): string {
   const moduleExports = exports.filter((candidate) => candidate.file === file).map(({ name }) => name)
   const namesToImport = moduleExports.filter(

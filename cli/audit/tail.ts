@@ -66,12 +66,12 @@ type Print = (row: JsonObject) => Promise<void>
 function printerOf(invocation: ComposedInvocation): Print {
   const { format, screen } = invocation
   if (format === 'json') return (row) => screen.write(`${toJson(row, 0)}\n`)
-  // Times, because an age would become wrong while its line stays on the terminal.
+  // Shows times: an age would become wrong while its line stays on the terminal.
   const printer = openPrinter(invocation, false)
   return (row) => printer.printPage([row])
 }
 
-/** Prints entries that are not in `seen`: the uids and times of earlier entries that are read again. */
+/** Prints entries that are not in `seen`, which has the uids and times of earlier entries that are read again. */
 async function printNew(
   { connection }: ComposedInvocation,
   request: JsonObject,

@@ -21,7 +21,7 @@ export function targetResource({ resource, target }: Command): string | undefine
   return field && isUid(field) ? (resourcesByField[field.name] ?? resource) : undefined
 }
 
-/** Ids in base64url can start with a hyphen. */
+/** Whether the argument is an id. An id in base64url can start with a hyphen, like a flag. */
 export const argumentIsId = (command: Command): boolean =>
   command.target.length > 0 && targetResource(command) === undefined
 

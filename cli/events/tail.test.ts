@@ -9,7 +9,7 @@ import { test } from 'node:test'
 import type { Runtime } from '../runtime.ts'
 import { runStemma } from '../stemma.ts'
 
-/** Runs `events tail --once`. `streams` are the responses to its calls. */
+/** Runs `events tail --once`. `streams` are the bodies of the responses to its calls. */
 async function tailOnce(streams: string[]) {
   const requests: (string | null)[] = []
   const server = createServer((request, response) => {
@@ -42,7 +42,7 @@ test('events tail --once continues a stream that ended before the last event', a
   assert.deepEqual(ended, { code: 0, requests: ['0', '4'], stdout: 's1\ns4\ns7\n', stderr: '' })
 })
 
-test('events tail --once fails if a stream ends without a response', async () => {
+test('events tail --once fails if a stream is empty', async () => {
   const { code, requests, stdout, stderr } = await tailOnce([event(1), ''])
   assert.deepEqual([code, requests, stdout], [7, ['0', '1'], 's1\n'])
   assert.match(stderr, /^stemma: the stream has ended before the last event; try again\n$/)

@@ -23,6 +23,6 @@ function isSame(a: unknown, b: unknown): boolean {
 /** JSON does not distinguish unset fields from those with a default value. */
 const isEmpty = (value: unknown) => !value || (isObject(value) && Object.keys(value).length === 0)
 
-/** Also of a list. */
+/** True for lists too. */
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null

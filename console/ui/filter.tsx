@@ -72,7 +72,7 @@ function SearchField({ place, name, label }: SearchFilterProps) {
 
 export type ChoiceFilterProps = SearchFilterProps & { options: readonly { value: string; label: string }[] }
 
-/** The option with an empty value means “all”. Another value in the URL, such as of a shared link, is an option too. */
+/** The option with an empty value means “all”. A value in the URL that is not in `options` is shown as an option. */
 export function ChoiceFilter({ place, name, label, options }: ChoiceFilterProps) {
   const chosen = place.query.get(name) ?? ''
   const isKnown = options.some(({ value }) => value === chosen)

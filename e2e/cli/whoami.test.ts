@@ -106,7 +106,7 @@ onEachStore('stemma', (engine) => {
     assert.match(stdout, /token limited to capabilities +groups\.list\n/)
   })
 
-  test('whoami tells a sign-in on this server from an identity that was assumed with it', async () => {
+  test('whoami distinguishes a sign-in on this server from an identity that was assumed with it', async () => {
     const { identity: person } = await platform.addUser('bea@example.com')
     const { identity: workload } = await platform.addIdentity(group)
     const { authUrl } = platform.config

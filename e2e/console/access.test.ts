@@ -442,7 +442,7 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
     noProblems()
   })
 
-  test('the start page names all roles in a group, and a group whose name is hidden by its uid', async () => {
+  test('the start page names all roles in a group, and shows the uid of a group whose name is hidden', async () => {
     const { platform } = stage
     const hidden = (await stage.call('POST', `/iam/v2beta1/groups/${organization}`, { name: 'hidden' }))
       .uid as string

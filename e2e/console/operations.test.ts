@@ -466,7 +466,7 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
     await page.getByRole('heading', { name: 'No requests' }).waitFor()
     await asking.goto(stage.at(paths.group(domainOrganization)))
     await asking.getByRole('heading', { level: 1, name: domain }).waitFor()
-    // A member is not asked to request access again, not even where they have none.
+    // The button is not shown to a member of the organization of their domain, not even where access is denied.
     const lookup = asking.waitForResponse(/:lookupGroup/)
     await asking.goto(stage.at(paths.group(organization)))
     await asking.getByRole('heading', { name: 'Access denied' }).waitFor()

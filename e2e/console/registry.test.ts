@@ -63,7 +63,7 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
     noProblems()
   })
 
-  test('the first push names the repo by its uid if a group has a name that registry clients reject', async () => {
+  test('the push commands name the repo by its uid if a group has a name that registry clients reject', async () => {
     const { page } = stage
     const group = await stage.call('POST', `/iam/v2beta1/groups/${organization}`, { name: 'two words' })
     await page.goto(stage.at(paths.repos(String(group.uid))))

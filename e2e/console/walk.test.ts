@@ -82,7 +82,7 @@ onEachStore('in the console', (engine) => {
     }
   })
 
-  test('the keyboard is enough to create a group, give access, see why, take it away, and delete the group', async () => {
+  test('the keyboard is enough to create and delete a group, and to give, explain and remove access', async () => {
     const { focused, pressUntil, followLinkAbove, chooseInMenu, chooseInPalette } = keyboardOf(page)
     await stage.call('POST', `/iam/v2beta1/identities/${stage.organization}`, {
       ...{ name: 'robot', claimMatch: { issuer: 'https://issuer.example.com', subject: 'robot' } },

@@ -67,7 +67,7 @@ describe('the rpcs of the published SDK', () => {
     }
   })
 
-  test('are refused in the same way if the SDK does not have them either', async () => {
+  test('are refused in the same way as unknown and malformed paths if the contract lacks them', async () => {
     const strange = [
       '/a/b',
       '/platform.iam.Groups/',

@@ -69,7 +69,7 @@ describe('file paths', () => {
   }
 })
 
-test('the rooms in ARCHITECTURE.md are all folders of the server and all other folders of the import table', () => {
+test('the rooms in ARCHITECTURE.md are the folders of the server and the other folders of the import table', () => {
   const [, section = ''] = /\n## Rooms\n([\s\S]*?)\n## /.exec(read('ARCHITECTURE.md')) ?? []
   const cells = [...section.matchAll(/^\| (.+?) \|/gm)].map(([, cell = '']) => cell)
   const rooms = cells.flatMap((cell) => [...cell.matchAll(/`([\w/-]+)\/`/g)].map(([, room = '']) => room))

@@ -129,7 +129,7 @@ onEachStore('the delivery of an event', (engine) => {
     })
   }
 
-  /** By default, only test events are sent: no event has this type, and test events ignore it. */
+  /** By default, only test events are sent: they ignore `eventTypes`, and no other event has this type. */
   async function subscribe(sink: string, fields: JsonObject = {}): Promise<{ uid: string; secret: string }> {
     const subscription = { sink, eventTypes: ['dev.stemma.test.'], ...fields }
     const made = await call(createSubscription, { parent: owner.organization, subscription })
@@ -360,7 +360,7 @@ onEachStore('the delivery of an event', (engine) => {
     await call(deleteSubscription, { uid })
   })
 
-  test('waits for the rate that the sink allows, even if somebody asks for it', async () => {
+  test('waits for the rate that the sink allows, even if a test, a redelivery or a replay is requested', async () => {
     const sink = await addSink()
     sink.allowedRate = '1'
     await platform.app.deliverEvents() // seals the creation of the organization
@@ -387,7 +387,7 @@ onEachStore('the delivery of an event', (engine) => {
     }
   })
 
-  test('waits as long as Retry-After says, even if somebody asks for it', async () => {
+  test('waits as long as Retry-After says, even if a test or a redelivery is requested', async () => {
     const sink = await addSink(answerWith(429, { 'retry-after': '3600' }))
     const { uid } = await subscribe(sink.url)
     const delivery = await sendTest(uid)
@@ -549,7 +549,7 @@ onEachStore('the delivery of an event', (engine) => {
     assert.deepEqual(subjectsOf(sink), groups)
   })
 
-  test('waits in the log while 1000 events wait for another attempt, without turns that send nothing', async () => {
+  test('waits in the event log while 1000 events wait for another attempt; no turn is due before it', async () => {
     const sink = await addSink()
     await platform.app.deliverEvents() // seals the creation of the organization
     const { uid } = await subscribe(sink.url, { eventTypes: ['dev.stemma.api.iam.group.'] })
@@ -768,7 +768,7 @@ onEachStore('the delivery of an event', (engine) => {
     assert.equal((await read(first)).state, 'DELIVERY_STATE_DELIVERED')
   })
 
-  test('does not wait if somebody asks for it while its sink fails', async () => {
+  test('does not wait if a redelivery is requested while its sink fails', async () => {
     const sink = await addSink()
     const { uid } = await subscribe(sink.url)
     const delivery = await sendTest(uid)

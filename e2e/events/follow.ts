@@ -44,7 +44,7 @@ export const followOverRest: Follow = (url, query, token) => {
   })
   sent.end()
   void ended.then(queue.close)
-  // After an ordinary close, the server would not know that nobody reads until it sends something.
+  // After an ordinary close, the server would learn that the client is gone only by sending something.
   return { next: queue.next, ended, disconnect: () => void sent.socket?.resetAndDestroy() }
 }
 

@@ -178,7 +178,7 @@ onEachStore('an identity with as many role bindings as allowed', (engine) => {
     assert.equal(await bindingCountOf(person.identity), maxBindings)
   })
 
-  test('gets no more bindings than allowed by concurrent calls', async () => {
+  test('gets no more bindings than allowed, even by concurrent calls', async () => {
     const [binding] = await platform.store.query(
       sql`select uid from role_bindings where identity = ${person.identity} and parent = ${groupWithAllRoles} limit 1`,
     )

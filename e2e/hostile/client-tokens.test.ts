@@ -1,5 +1,5 @@
-// A tenant creates an identity provider with an issuer that other organizations use too, and with a client of their
-// own. Then they present tokens that other people got when they signed in to that client.
+// A tenant creates an identity provider with an issuer that other organizations use too, and with its own client. Then
+// it presents tokens that other people got when they signed in to that client.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
@@ -96,7 +96,7 @@ onEachStore('a tenant with its own client at a shared issuer', (engine) => {
     }
   })
 
-  test('does not affect the person: tokens for their own client are not limited to a group', async () => {
+  test('does not affect the person: tokens for the client of acme are not limited to a group', async () => {
     const { organization } = acme
     // A copy of the provider, with the client of acme, in another organization.
     await addProvider(evil, evil.organization, 'client-of-acme')

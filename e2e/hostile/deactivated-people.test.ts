@@ -124,7 +124,7 @@ onEachStore('a person whom an organization has deactivated', (engine) => {
     assert.deepEqual(await codesAt(acme.organization, token), allowed)
   })
 
-  test('keeps roles above the group of the provider, and has none below it', async () => {
+  test('keeps roles above the group of the provider, and has none in or below it', async () => {
     const inTeam = await addScimProvider(platform, acme, { issuer: issuer.issuer }, team)
     const id = await addUser(inTeam, 'cyd')
     const token = await tokenOf('cyd')
@@ -173,7 +173,7 @@ onEachStore('a person whom an organization has deactivated', (engine) => {
     await callAs(forClient, {})
   })
 
-  test('has no roles there either if they sign in for the first time after that', async () => {
+  test('has no roles there even if they first sign in after that', async () => {
     const byOid = await addScimProvider(platform, acme, {
       ...{ issuer: issuer.issuer, correlationRule: 'CORRELATION_RULE_OID_EQUALS_EXTERNAL_ID' },
     })

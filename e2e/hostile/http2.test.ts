@@ -89,8 +89,8 @@ onEachStore('abuse of HTTP/2', (engine) => {
       await closed(socket)
       await assertOthersAreAnswered()
     }
-    // Of the 15,000 calls. A call may start before its reset is read. A connection is closed after 200 calls that were
-    // reset before their answer, so most calls are never read.
+    // 15,000 calls were sent. A call may start before its reset is read. A connection is closed after 200 calls that
+    // were reset before their answer, so most calls are never read.
     const maxExecuted = 1500
     assert.ok(loggedCalls() <= maxExecuted, `${loggedCalls()} calls were executed`)
   })
@@ -143,7 +143,7 @@ onEachStore('abuse of HTTP/2', (engine) => {
         if (hasAcknowledged) socket.write(settingsAck)
         let sent = 0
         // For a client that has acknowledged the limit, node:http2 refuses the calls, and the server counts them only
-        // every second. Fewer than 5000 clients are answered in that time.
+        // every second. The loop repeats fewer than 5000 times in that time, because it waits for an answer each time.
         while (!socket.closed && sent < 5000) {
           socket.write(call(2 * sent + 1, block(sent++)))
           await assertOthersAreAnswered()

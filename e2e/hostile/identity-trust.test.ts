@@ -199,7 +199,7 @@ examples('an administrator of identities in a team', {
     assert.equal((await stage.fail(createIdentity, creation, admin.token)).code, 7)
   },
 
-  async 'can create and change identities while identities of other organizations have roles that trust none of them'(
+  async 'can create and change identities while identities of other organizations that trust none of them have roles'(
     stage,
   ) {
     const { platform, owner } = stage

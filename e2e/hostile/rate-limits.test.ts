@@ -76,7 +76,7 @@ onEachStore('a caller that ignores its rate limit', (engine) => {
     let total = 0
     for (let at = 0; at < 10; at++)
       total += await admitted(await platform.addIdentity(evil.organization, 'viewer'), 5)
-    // The address has admitted 20 of 40 in the test before.
+    // The limit of the address admits 40 calls, and the test before has used 20 of them.
     assert.equal(total, 20)
   })
 })

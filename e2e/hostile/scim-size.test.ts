@@ -81,7 +81,7 @@ onEachStore('somebody with much SCIM data', (engine) => {
     return row as number[]
   }
 
-  /** Links all SCIM users of a provider to people, and adds 1100 sign-ins and memberships of them. */
+  /** Links all SCIM users of a provider to the first person, and adds 1100 sign-ins and memberships of `people`. */
   const link = ({ uid }: ScimProvider, people: readonly string[], prefix = '') =>
     platform.store.write(function* () {
       const personAt = (at: number) => people[at % people.length] ?? null
@@ -295,7 +295,7 @@ onEachStore('somebody with much SCIM data', (engine) => {
     assert.deepEqual(await platform.store.query(versions), [[2]], 'each group has lost a member')
   })
 
-  test('gets a new version and an event if the deletion of a group or a user is interrupted', async () => {
+  test('sees a new version and an event of a group or a user whose deletion was interrupted', async () => {
     const large = await providerOf('interrupted')
     const ofGroup = range(2500, (at) => [0, at] as const)
     const ofUser = range(2500, (at) => [at + 1, 0] as const)

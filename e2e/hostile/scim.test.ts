@@ -140,7 +140,7 @@ onEachStore('an attacker of SCIM', (engine) => {
     assert.deepEqual(await platform.store.query(stored), [[0]])
   })
 
-  test('cannot make the server evaluate filters for all members of a group, or for many operations', async () => {
+  test('cannot make the server evaluate filters for all members of a group, or run too many operations', async () => {
     const { id } = await acme.expect(201, 'POST', '/Groups', { displayName: 'large' })
     const removal = { op: 'remove', path: 'members[value eq "x" or value eq "y"]' }
     const { scimType } = await acme.expect(400, 'PATCH', `/Groups/${id}`, patchOf(removal))

@@ -155,7 +155,7 @@ examples('identities', {
     ])
   },
 
-  async 'a mask can clear a part of a relationship that keeps its patterns'(stage) {
+  async 'a mask can clear one part of a relationship; the others, such as patterns, are kept'(stage) {
     const match = { issuer: claimMatch.issuer, subjectPattern: 'repo:acme/.*', audience: 'stemma' }
     const { uid } = await create(stage, { claimMatch: match })
     const updated = await stage.succeed(updateIdentity, {

@@ -384,7 +384,7 @@ function* writeContent(world: World, facts: FactsOf): Work<void> {
 
 const externalGroupId = 'developers'
 
-/** A binding of a mapping names it, and the server then refuses to change the binding itself. */
+/** The binding of a mapping names the mapping, and the server refuses to change such a binding directly. */
 const sourceOf = (mapping: World['mappings'][number] | undefined) =>
   mapping && {
     externalGroup: { mappingUid: mapping.uid, identityProviderUid: parentOf(mapping.uid), externalGroupId },

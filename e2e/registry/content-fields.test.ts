@@ -169,7 +169,7 @@ examples('tags of pushed images', {
     const other = ociClient(stage.platform.url, stranger.token)
     assert.equal(await other.errorOf('GET', `/v2/${repo}/_stemma/history/v1`), '403 DENIED')
 
-    // Before the pushes; the digests are the times in milliseconds.
+    // Entries older than the pushes; their digests are their times in milliseconds.
     await stage.platform.store.write(function* () {
       yield sql`with recursive counted(time) as (select 1 union all select time + 1 from counted where time < 1000)
         insert into tag_history (tag, update_time, digest)

@@ -7,7 +7,7 @@ export const numbers = (length: number) => Array.from({ length }, (_, at) => at)
 export const digest = (firstDigit: string, number: number) =>
   `sha256:${firstDigit}${number.toString(16).padStart(63, '0')}`
 
-/** The rows state `size`, although the content of each manifest is one byte. */
+/** Each row has the given `size`, although the content of its manifest is one byte. */
 export const insertManifests = (
   repo: string,
   manifests: readonly [digest: string, subject: string | null][],

@@ -482,8 +482,8 @@ onEachStore('a garbage collection', (engine) => {
   test('does not correct sizes; stemmad check --repair does, and adds missing platforms of images', async () => {
     const config = '{"os":"linux","architecture":"arm64"}'
     const image = await pushParts(client, 'acme/web', 'latest', { config, layers: ['sized'] })
-    // In an index of indexes, each level gets its platforms from the next. The contents differ, so
-    // that some indexes come before those that they contain in the order of digests.
+    // In an index of indexes, each level gets its platforms from the next. In the order of digests, one of these
+    // indexes comes before the index that it contains.
     let index = image
     for (const type of [types.manifest, types.index, types.index, types.index]) {
       index = indexOf([{ manifest: index, type }])

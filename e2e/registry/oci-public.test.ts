@@ -234,7 +234,7 @@ onEachStore('public repos', (engine) => {
 
   test('limit pulls without credentials by the address of the client', async () => {
     const rates = ['--rate-read', 'address=5', '--rate-exchange', 'address=5']
-    // The clock stands still, so that slow requests do not get new calls.
+    // The clock stands still, so that the limits allow no further calls while slow requests run.
     const limited = await startPlatform(engine, ['--public-repos', 'on', ...rates], { clock: () => 0 })
     try {
       const owner = ociClient(limited.url, limited.owner.token)

@@ -206,7 +206,7 @@ onEachStore('limits on content', (engine) => {
     await counted()
   })
 
-  test('stop counting what was reserved for many uploads of a killed server, until there is room', async () => {
+  test('stop counting what a killed server reserved for many uploads, batch by batch until there is room', async () => {
     const id = (await client.begin(`${name}/web`)).split('/').at(-1) ?? ''
     const [row] = await platform.store.query(sql`select repo from uploads where id = ${id}`)
     const repo = row?.[0] as string

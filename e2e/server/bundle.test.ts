@@ -28,7 +28,7 @@ describe('a clone', { timeout: 300_000 }, () => {
     assert.equal(program(), 'main.mjs')
   })
 
-  test('serves from the bundle, with the console from its sources and with threads', async () => {
+  test('serves from the bundle with several threads, and the console from its sources', async () => {
     const server = await serve(copy.folder, ['--workers', '2', '--drain-delay', '0'], {
       node: process.execPath,
       launcher: join(copy.folder, launcher),

@@ -212,7 +212,7 @@ onEachStore('a person who enters device codes', (engine) => {
 })
 
 // On one store, because the order of the writes does not depend on it.
-test('the session of the browser is saved before the device code that ends with it', async (context) => {
+test('the session of the browser is saved before the device code that expires with it', async (context) => {
   const platform = await startSignInPlatform('sqlite')
   context.after(() => platform.stop())
   await addAccount(platform, ada)

@@ -1,4 +1,4 @@
-// A server without an organization. A person sets it up with the link that it prints.
+// A server without an organization. The app that `start` returns has the link to set it up (`setUpLink`).
 import { startApp } from '@stemma/server/app.ts'
 import { readConfig } from '@stemma/server/config/config.ts'
 import { openLog } from '@stemma/server/log.ts'

@@ -175,7 +175,7 @@ describe('passkeys', { timeout: 300_000, skip: noChromium ?? false }, () => {
         ...{ passkeys: 0, hasAuthenticatorApp: false, recoveryCodes: 0 },
       })
 
-      // Earlier versions stored accounts of invited people like those that the operator adds.
+      // Earlier versions stored accounts of invited people in the table `accounts` too, with `is_vouched = 0`.
       const invited = await addAccount(platform, 'eve@example.com')
       await devtools.send('WebAuthn.clearCredentials', { authenticatorId })
       const { token } = await signInAt(url, platform, 'eve@example.com')

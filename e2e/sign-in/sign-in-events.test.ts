@@ -126,7 +126,7 @@ onEachStore('the event log of a person', (engine) => {
     assert.deepEqual(new Set(refused.flat()), new Set([identity]))
   })
 
-  test('has wrong passwords that are typed into the form for a new account, whatever the invite', async () => {
+  test('has an event for a wrong password in the form for a new account, whatever the invite', async () => {
     const visitor = new Visitor(platform.url)
     const page = await visitor.open((await begin(party, { invite: 'no such invite' })).url)
     const create = (typed: string) => visitor.submitTo(page, '/account', { email: ada, password: typed })

@@ -92,7 +92,7 @@ examples('a repo with a sync configuration', {
     assert.equal(other.gracePeriod, true, 'the default of the organization')
   },
 
-  async 'starts with the grace period of the organization when an update adds it'(stage) {
+  async 'starts with the grace period of the organization when an update adds the configuration'(stage) {
     const { succeed, owner } = stage
     await succeed(v1.updateRegistrySettings, { registryId: owner.organization, eolGracePeriod: true })
     const id = (await makeRepo(stage)).id as string

@@ -38,8 +38,8 @@ const options = {
 } satisfies BuildOptions
 
 /**
- * Writes the bundle to a new folder, from which `pathToServer` leads to the folder of the server. Returns the sources and
- * the files of this folder, as paths relative to the folder of the server.
+ * Writes the bundle to a new folder, from which `pathToServer` leads to the folder of the server. Returns the bundled
+ * sources and the two files of server/build, as paths relative to the folder of the server.
  */
 export async function bundleServer(folder: string, pathToServer: string): Promise<string[]> {
   const esbuild = await import('esbuild')

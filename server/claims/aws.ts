@@ -1,4 +1,4 @@
-// Matches a caller that AWS has confirmed against the rules of an identity.
+// Decides whether a caller that AWS has confirmed matches the rules of an identity.
 import type { Identity_AWSIdentity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import type { Patterns } from './pattern.ts'
 import { matches } from './pattern.ts'

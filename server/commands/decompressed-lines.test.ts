@@ -40,7 +40,7 @@ describe('the lines of a backup', () => {
     assert.equal((await read(source)).error?.message, 'the disk failed')
   })
 
-  test('need not all be read, even if the others are damaged', async () => {
+  test('need not all be read, even if the unread ones are damaged', async () => {
     const bytes = gzipSync('a\n'.repeat(100_000), { level: 0 })
     const pieces = [bytes.subarray(0, 70_000), Buffer.alloc(1000, 255)]
     const source = Readable.from(pieces)

@@ -27,7 +27,7 @@ export type SendOptions = {
 export type Send = (sink: string, request: OutboundRequest, stopped: AbortSignal) => Promise<SinkResponse>
 
 const maxBodyBytes = 1024
-/** The status decides, so a body that arrives slowly is not waited for. */
+/** The status decides, so a body that arrives slowly is cut off. */
 const bodyTimeoutMs = 2000
 
 export function openSend({ guardedSend, isLoopbackAllowed, clock, timeoutMs = 15_000 }: SendOptions): Send {

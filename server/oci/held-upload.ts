@@ -25,7 +25,7 @@ export type HeldUpload = {
    * before the upload exceeds `maxSize` bytes, unless `maxSize` is 0.
    */
   reservation: Reservation
-  /** False when the upload is saved or has ended. */
+  /** False when other requests may use the upload, or when it has ended. */
   isHeld: boolean
   /**
    * Whether the storage may already have stored the bytes as the blob. `finish` can fail after it

@@ -16,7 +16,7 @@ async function push(blobs: BlobStore, content: string): Promise<Digest> {
 }
 
 onEachBlobDriver('a blob that the storage has lost', (storage) => {
-  test('is not redirected to once a read has noted it, and is found again after a push', async () => {
+  test('is no longer a redirect target after a read has noted the loss, and is found again after a push', async () => {
     const reported: unknown[] = []
     const lostBlobs = openLostBlobs(storage.blobs, Date.now, (error) => reported.push(error))
     const digest = await push(storage.blobs, 'layer')

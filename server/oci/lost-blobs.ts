@@ -16,8 +16,8 @@ export type LostBlobs = {
   isLost(digest: Digest): Promise<boolean>
   isNoted(digest: Digest): boolean
   /**
-   * Whether the storage has a blob that clients read from the storage directly, so that the server
-   * would not notice a loss. The answer yes is remembered for `foundMs`. A loss is noted.
+   * Whether the storage has a blob. Asked if the client is to read it from the storage directly: the
+   * server would not notice a loss then. The answer yes is remembered for `foundMs`. A loss is noted.
    */
   isStored(digest: Digest): Promise<boolean>
 }

@@ -12,7 +12,7 @@ import type { Exchange, FoundRepo, RegistryDependencies } from './door-context.t
 
 /**
  * The uid at which access to the repo is checked: that of the repo or, if there is none, that of the group in which it
- * would be. Called when the client is authenticated.
+ * would be. Called after the client was authenticated.
  */
 export const repoOf = (deps: RegistryDependencies, exchange: Exchange): MaybePromise<string> =>
   andThen(findNamed(deps, exchange, exchange.name), (found) => uidOf(exchange, found))

@@ -7,7 +7,7 @@ import { networkOf } from '../wire/client-network.ts'
 export type RunningTransfers = {
   /**
    * Throws if too many are running. `client` is the identity of the caller, or the address of the client for pulls, which
-   * can be anonymous. `repo` is a uid. Returns a function that ends this one.
+   * can be anonymous. `repo` is a uid. Returns a function to call when the transfer has ended.
    */
   start(client: string, repo: string): () => void
 }
@@ -21,7 +21,8 @@ const retrySeconds = 5
 
 /**
  * The part of all transfers that may belong to repos of one organization. Without this limit, an organization with many
- * identities could keep all others from uploading, and many networks could keep others from pulling.
+ * identities could keep all others from uploading, and many networks that pull from one organization could keep all
+ * others from pulling.
  */
 const organizationPart = 1 / 4
 

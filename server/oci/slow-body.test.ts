@@ -93,7 +93,7 @@ test('running uploads are limited for each caller and in total, and counted unti
   for (let count = 0; count < 100; count++) unlimited.start('a', 'one/repo')
 })
 
-test('uploads to one organization are at most a quarter of all running uploads', () => {
+test('running uploads to one organization may be at most a quarter of the total limit', () => {
   const { start } = openRunningUploads({ caller: 4, total: 32 })
   const [one, two] = ['1'.repeat(40), '2'.repeat(40)]
   const ends = ['a', 'b'].flatMap((caller) =>

@@ -68,7 +68,7 @@ async function newUpload(
   )
   const { id, lease, identity } = reply
   const upload = await deps.blobs.begin(id, algorithm).catch(async (error: unknown) => {
-    // Otherwise each retry of the client would add an upload that counts.
+    // Otherwise each retry of the client would add an upload that counts towards the limit.
     try {
       await call(deps, exchange, Content.method.cancelUpload, () => ({ repo, id, lease }))
     } catch {

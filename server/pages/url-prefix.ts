@@ -1,2 +1,2 @@
-/** The path of a base URL or of the auth URL, without a slash at its end: it precedes the paths of all links there. */
+/** The path of a base URL or of the auth URL, without a slash at its end. The paths below that URL start with it. */
 export const prefixOf = (url: string): string => new URL(url).pathname.replace(/\/$/, '')

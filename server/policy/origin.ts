@@ -57,8 +57,8 @@ export const systemOrigin = (
 export const expiryOrigin = (sources?: Sources): Origin => systemOrigin('server', 'expiry', sources)
 
 /**
- * The same access for deleting expired rows. The event log then names the expiry as the origin, and not the caller. The
- * events are numbered on from those of the caller, because the log keeps the order of all events of a transaction.
+ * The same access for deleting expired rows. The event log then names the expiry as the origin, and not the caller. Its
+ * events and those of the caller share one numbering, because the log keeps the order of all events of a transaction.
  */
 export function asExpiry(access: WriteAccess): WriteAccess {
   const { origin } = access

@@ -1,5 +1,5 @@
 // Proofs of authorization for writes that no caller requests. `restrictedFiles` in scripts/rooms.ts lists the rooms
-// that may import them. Each has the origin that the event log shows.
+// that may import them. Each proof has the origin that the event log shows.
 import type { Origin, QuotaAccess, WriteAccess } from '../store/write-access.ts'
 import type { Sources } from './origin.ts'
 import { expiryOrigin, systemOrigin } from './origin.ts'

@@ -1,5 +1,5 @@
-// The paths of SCIM: `/scim/v2/`, the uid of an identity provider, and the endpoint. The uid contains slashes. It ends
-// before the first segment that is not 16 hexadecimal digits. No endpoint is named by 16 hexadecimal digits.
+// The paths of SCIM: `/scim/v2/`, the uid of an identity provider, and the endpoint. The uid is a segment of 40
+// hexadecimal digits and then segments of 16. The name of an endpoint is never 16 hexadecimal digits.
 
 export const scimPath = '/scim/v2'
 

@@ -77,7 +77,7 @@ export async function answerResource(
       return get(deps, endpoint, request, id)
     case 'PUT':
     case 'PATCH': {
-      // Before the write: a client repeats a request that has failed.
+      // An invalid query must fail before the write, because clients repeat failed requests.
       const selection = selectionOf(request.query)
       const body = await request.body()
       const change = request.method === 'PUT' ? endpoint.replace : endpoint.patch

@@ -324,7 +324,7 @@ onEach(['SQLite', 'PostgreSQL'], 'members of external groups', (testStore) => {
   })
 })
 
-onEach(['PostgreSQL'], 'members of external groups who are deleted', (testStore) => {
+onEach(['PostgreSQL'], 'deleting a batch of memberships in external groups', (testStore) => {
   /** Performs the work, and deletes the identity after the first statement. */
   function* deletingAfterFirst<T>(work: Work<T>, identity: string): Work<T> {
     const first = work.next()
@@ -336,7 +336,7 @@ onEach(['PostgreSQL'], 'members of external groups who are deleted', (testStore)
     return step.value
   }
 
-  test('while a batch of memberships is deleted, are skipped', async () => {
+  test('skips members whose identity is deleted meanwhile', async () => {
     const store = await openMigrated(testStore())
     await store.write(insertAll)
     await store.write(function* () {

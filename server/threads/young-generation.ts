@@ -2,7 +2,7 @@
 // the threads of the lane and of checks have a smaller one.
 import { setFlagsFromString } from 'node:v8'
 
-/** In megabytes, for `resourceLimits`: three semi-spaces. A worker has semi-spaces as large as those of the main thread. */
+/** In megabytes, for `resourceLimits`: three times a semi-space. A worker's is as large as that of the main thread. */
 export const maxYoungGenerationSizeMb = { worker: 24, lane: 12, checks: 6 }
 
 /**

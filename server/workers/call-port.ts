@@ -22,7 +22,7 @@ export function openCallPort(port: ThreadPort): CallPort {
   const waiting = new Map<number, Waiting>()
   let isClosed = false
 
-  // There may be an answer to a call that has ended, if its client has disconnected.
+  // An answer that arrives after `close` is ignored.
   port.on('message', (answer: AnswerMessage) => waiting.get(answer.id)?.onAnswer(answer))
 
   return {

@@ -139,7 +139,7 @@ function compareAudience(
   }
 }
 
-/** The server also refuses NUL in these claims. */
+/** For `iss`, `sub` and each audience. The server also refuses NUL in them. */
 const isFilled = (value: unknown) => typeof value === 'string' && value !== '' && !value.includes('\0')
 
 /** Missing claims, arrays and objects never match, as on the server. */

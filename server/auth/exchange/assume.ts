@@ -9,7 +9,7 @@ import { openStaticKeys } from './static-keys.ts'
 
 export type OpenAssumeDependencies = Omit<AssumeDependencies, 'ownAudiences' | 'matcher' | 'staticKeys'> & {
   baseUrl: string
-  /** Matches costly patterns in a worker thread. */
+  /** Matches costly patterns in another thread. */
   runMatch: RunMatch
   /** Counts an exchange. Throws if this identity or its organization has made too many. */
   admit(identity: string): void

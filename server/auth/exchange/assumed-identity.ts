@@ -37,8 +37,8 @@ export type RequestedIdentity = {
   /** The uid of an identity provider: the token must be for its client. Empty for any provider. */
   identityProvider: string
   /**
-   * Whether the credential may be a pull token, which is verified with static keys and may be as
-   * old as they are. Other tokens must not be older than a day.
+   * Whether the credential may be a pull token, which is verified with static keys and may be used
+   * until they expire. Other tokens must not be older than a day.
    */
   mayBePullToken?: boolean
 }

@@ -52,7 +52,7 @@ describe('limited concurrency', () => {
     assert.deepEqual(refused, [])
   })
 
-  test('refuses those of the network with the most waiting actions', async () => {
+  test('refuses actions of the network that has the most waiting ones', async () => {
     const flood = [1, 2, 3, 4, 5, 6].map((count) => `2001:db8:1:${count}::1`)
     const neighbour = '2001:db8:2:1::1'
     const stranger = '198.51.100.2'

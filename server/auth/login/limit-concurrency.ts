@@ -11,7 +11,7 @@ type WaitingAction = { networks: Networks; start(): void; refuse(error: Error): 
 
 /**
  * Runs at most `maxRunning` actions at a time. Up to `maxWaiting` further ones wait, and the networks of their clients
- * take turns. If more would wait, those of the network with the most waiting actions are refused.
+ * take turns. For each one beyond that, an action of the network with the most waiting actions is refused.
  */
 export function limitConcurrency({ maxRunning, maxWaiting, refusal }: ConcurrencyLimits): RunInTurn {
   const waiting = openByNetwork<WaitingAction>()

@@ -38,7 +38,7 @@ describe('passwords', () => {
       assert.equal(await passwords.verify(longer, hash), false)
   })
 
-  test('are as long as they have characters, also if these take two code units', () => {
+  test('are measured in characters, even if these take two code units each', () => {
     const pictures = (count: number) =>
       String.fromCodePoint(...Array.from({ length: count }, (_, at) => 0x1f300 + at))
     assert.match(passwordFault(pictures(11), 'ada@example.com') ?? '', /at least 12/)

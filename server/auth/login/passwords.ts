@@ -12,7 +12,8 @@ export type PasswordCost = { N: number; r: number; p: number }
 const defaultCost: PasswordCost = { N: 2 ** 15, r: 8, p: 3 }
 /**
  * Default costs of earlier versions. If the default changes, the old one must be added here: an account with an
- * unverified address is found by its hash (claimed-accounts.ts), so the hash is computed with each of these costs.
+ * unverified address is found by its address and the hash of its password (claimed-accounts.ts), so the hash is
+ * computed with each of these costs.
  */
 const earlierDefaultCosts: readonly PasswordCost[] = []
 const maxMemory = 64 * 1024 * 1024

@@ -10,7 +10,7 @@ import { redeemCode } from './redeem-code.ts'
 describe('an authorization code of our own clients', () => {
   const [client, verifier] = ['console', 'a verifier']
 
-  /** Redeems a valid code, and fails with this error when the code is marked as used. */
+  /** Redeems a valid code. Marking the code as used fails with this error. */
   function redeem(error: Error) {
     const code = {
       ...{ accountId: 'a person', clientId: client, codeChallenge: digestOf(verifier), isValid: true },

@@ -93,8 +93,8 @@ const patternOf = (path: string) =>
     .replace(callbackPath, `${paths.callback}/:provider`)
 
 /**
- * After the return from a provider, redirects to the path of the sign-in, because its cookies are
- * sent only to that path, or to the console if the provider was tested.
+ * After the return from a provider, redirects to the path of the sign-in, because only that path gets the cookies of
+ * the sign-in. If the provider was tested, redirects to the console instead.
  */
 async function returnToInteraction(
   { upstream, authUrl, baseUrl }: { upstream: Upstream; authUrl: string; baseUrl: string },

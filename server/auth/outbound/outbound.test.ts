@@ -18,7 +18,7 @@ const neverAccepting = `
 `
 
 describe('a request to a host with several addresses', () => {
-  const skip = process.platform !== 'linux' && 'the addresses and the full queue are those of Linux'
+  const skip = process.platform !== 'linux' && 'needs 127.0.0.2, and a full queue as Linux treats it'
   test('reaches the second address if packets to the first are dropped', { skip }, async (context) => {
     const port = await freePort()
     const server = createServer((_, response) => response.end('here')).listen(port, '127.0.0.1')

@@ -26,7 +26,7 @@ const layersOf = ({ name, version }: Image): readonly [path: string, kilobytes: 
 type Image = { name: string; version: string }
 
 type Target = {
-  /** The path of names below /v2/. */
+  /** The path of the repo below /v2/, such as `northwind/product/shop/checkout`. */
   repo: string
   /** All tags of the image. */
   tags: string[]

@@ -24,7 +24,7 @@ export type Message = Chunk | { usageError: string }
 
 /**
  * The number of chunks that the thread may send before the main thread has handled the first. For each chunk that it
- * has handled, the main thread sends `'next'`. The number is enough for about one batch.
+ * has handled, the main thread sends `'next'`. 15 chunks fill about one batch (batch.ts).
  */
 export const chunksAhead = 15
 

@@ -12,5 +12,5 @@ export type CallApi = <I extends DescMessage, O extends DescMessage>(
   make: (body: JsonObject) => MessageInitShape<I>,
 ) => Promise<MessageShape<O>>
 
-/** Answers one request. The result is its JSON. */
+/** Answers one request. The result is the body of the response, as a JSON value. */
 export type AnswerRequest = (call: CallApi, names: Names) => Promise<unknown>

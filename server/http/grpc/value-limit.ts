@@ -26,8 +26,8 @@ type FieldForm = {
 
 /**
  * Whether a message has more than `maxValues` values: fields, elements of lists and entries of maps, at every depth.
- * Throws if the message is malformed. Fields with a wrong wire type and groups are also errors, because protobuf-es
- * reads these in a different way, in which they could hide values.
+ * Throws if the message is malformed. Protobuf groups, and fields with a wrong wire type, are also errors, because
+ * protobuf-es reads these in a different way, in which they could hide values.
  */
 export function hasTooManyValues(desc: DescMessage, bytes: Uint8Array): boolean {
   // A value has at least one byte, so nearly all messages need not be read.

@@ -609,7 +609,7 @@ describe('drain', () => {
     await drained
   })
 
-  test('closes TLS connections whose handshake has not ended, and those that have sent nothing since', {
+  test('closes TLS connections whose handshake has not ended, and those that have sent nothing after it', {
     timeout: 60_000,
   }, async () => {
     const door = await openDoor({

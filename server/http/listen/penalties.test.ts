@@ -111,7 +111,7 @@ describe('penalties', () => {
     assert.ok(closed.every(({ seen }) => !seen.isStarted))
   })
 
-  test('pause as long between two connections if others were closed meanwhile', () => {
+  test('keep the same pause between two connections if others are closed meanwhile', () => {
     const { penalties, connect, admit } = open()
     penalties.add('192.0.2.1')
     const first = admit('192.0.2.1')

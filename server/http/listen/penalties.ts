@@ -47,7 +47,7 @@ type Penalty = {
   until: number
   /** How many times the pause has doubled. */
   doublings: number
-  /** Start the connections that wait, in the order in which they start. */
+  /** Functions that start the waiting connections, in the order in which they are called. */
   waiting: Set<() => void>
   timer: NodeJS.Timeout | undefined
 }

@@ -68,7 +68,7 @@ export function envelopeOf(
     authorization: headers.authorization,
     timeout: timeoutOf(headers['grpc-timeout'], maxDurationMs),
     ifMatch: headers['if-match'],
-    // Node joins repeated headers with a comma, which no key contains. Only `set-cookie` is an array.
+    // Node joins repeated headers with a comma; keys joined in this way are not valid. Only `set-cookie` is an array.
     idempotencyKey: headers['idempotency-key'] as string | undefined,
     userAgent: headers['user-agent'],
   }

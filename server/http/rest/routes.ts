@@ -149,7 +149,8 @@ const withoutCustomVerb = (segment: string) =>
 
 function prefixOf({ template, binding }: Route): string[] {
   return template.tokens.slice(0, prefixLength).map((token) => {
-    if (token.kind !== 'literal') throw new Error(`${binding.path} does not start with literals`)
+    if (token.kind !== 'literal')
+      throw new Error(`${binding.path} has a variable in its first three segments`)
     return token.text
   })
 }

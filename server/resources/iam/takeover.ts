@@ -36,8 +36,8 @@ export function* requireMayTakeOver(deps: TakeoverDependencies, grants: Grants, 
 
 /**
  * Requires that the caller may act as the identities whose patterns match a new identity. Patterns in other
- * organizations are matched with the new identity itself only if their identities have roles here. Strangers could
- * create many others, and then only owners could create identities.
+ * organizations are matched with the new identity itself only if their identities have roles here. Otherwise,
+ * strangers could create so many patterns that only owners could create identities.
  */
 export function* requireMayCreate(deps: TakeoverDependencies, grants: Grants, uid: string): Work<void> {
   const root = rootOf(uid)

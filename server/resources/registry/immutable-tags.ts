@@ -36,8 +36,8 @@ const maxRead = 10_000
 const digestsPerRead = 500
 
 /**
- * Throws if an immutable tag points to the manifest, or to an index that contains it, and if there are more tags or
- * indexes than may be read.
+ * Throws if an immutable tag points to the manifest, or to an index that contains it. Also throws if there are more
+ * tags or indexes than may be read.
  */
 export function* requireNoImmutableTagOf(
   repo: string,

@@ -48,7 +48,7 @@ type TagContext = Pick<Dependencies, 'now' | 'random'> & { access: WriteGrants }
 
 /**
  * Creates the tag or, if the repo has a tag of this name, moves it; a draft without a digest then changes the other
- * fields only. Each needs its own capability.
+ * fields only. Creating and moving need different capabilities.
  */
 export function* createOrMove(context: TagContext, repo: string, draft: Tag): Work<PlacedTag> {
   // The lock lasts until the transaction ends, like that of lockRepo: meanwhile, no manifest of the repo is deleted.

@@ -92,7 +92,7 @@ describe('listAllPages', () => {
     assert.equal((await list(fakeList(1, 0).callV2, 'bytes')).bytes().length, 0)
   })
 
-  test('rejects a list of more than 100 MiB', async () => {
+  test('rejects a list of more than 100 MiB for gRPC', async () => {
     const { callV2, pageTokens } = fakeList(1000, 2, 'x'.repeat(1024 * 1024))
     await assert.rejects(list(callV2, 'bytes'), hasCode(Code.RESOURCE_EXHAUSTED))
     assert.ok(pageTokens.length <= 51)

@@ -171,7 +171,7 @@ describe('a PATCH', () => {
     }
     const filled = { op: 'replace', path: 'emails', value: [...emails.slice(1), work] }
     refused('tooMany', filled, ...Array(199).fill(replacement))
-    // The text of a list grows by more than the text of the operations.
+    // One operation can put its text into every value of a list.
     const growth = { op: 'replace', path: 'emails.display', value: 'x'.repeat(16_000) }
     refused(
       'tooMany',

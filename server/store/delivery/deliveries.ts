@@ -10,8 +10,8 @@ import { all, first } from '../work.ts'
 export const deliveryStates = { pending: 1, delivered: 2, failed: 3 } as const
 
 /**
- * One request to a sink. `response` is the beginning of the body of the answer; `status` is 0 without an answer. Only the
- * last attempt has `headers`, those of the request without secrets.
+ * One request to a sink. `response` is the beginning of the body of the answer; `status` is 0 without an answer. Only
+ * the last attempt has `headers`: those of its request, with secrets hidden.
  */
 export type StoredAttempt = {
   time: number
@@ -145,8 +145,8 @@ const maxStoredAttempts = 20
 export type Outcome = { kind: 'delivered' } | { kind: 'retry'; nextTime: number } | { kind: 'failed' }
 
 /**
- * Stores an attempt and its outcome. Stores nothing if the delivery was deleted or the lease was
- * lost: another turn then sends the delivery, perhaps to another sink. If the delivery was restarted
+ * Stores an attempt and its outcome. Stores nothing if the delivery was deleted, or if the lease was
+ * lost: then another turn sends the delivery, perhaps to another sink. If the delivery was restarted
  * meanwhile, which changes its deadline, only the attempt is stored.
  */
 export function* recordAttempt(

@@ -46,7 +46,7 @@ onEach(['SQLite', 'PostgreSQL'], 'the position of a queue', (testStore) => {
     assert.equal(await replayStart(eventCount * stepMs + 1), null)
   })
 
-  test('starts a replay before an event that older events follow in the log', async () => {
+  test('starts a replay before all events since a time, even if older events follow one of them', async () => {
     const setTime = (sequence: number, time: number) =>
       store.write(() =>
         all(sql`update events set time = ${time} where root = ${root} and sequence = ${sequence}`),
@@ -123,7 +123,7 @@ onEach(['SQLite', 'PostgreSQL'], 'due queues by organization', (testStore) => {
   const found = (after: string, limit: number) =>
     store.read(() => findDueByOrganization(true, 6000, { after, limit }))
 
-  test('are the oldest of each organization that nobody works on', async () => {
+  test('are, in each organization, the oldest that nobody works on', async () => {
     const queues = [numbered(first, 2000), numbered(third, 1999), numbered(fourth, 2000)].map(
       (subscription) => ({ subscription, root: subscription.slice(0, 40) }),
     )

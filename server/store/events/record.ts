@@ -1,6 +1,6 @@
-// Records events in the transaction of the change. table.ts does so for every resource that is created, updated or
-// deleted; other writes call `recordEvent`. Nothing is recorded if the access has no origin: that is upkeep, such as
-// rendering rows again.
+// Records events in the transaction of the change. server/store/table.ts does so for every resource that is created,
+// updated or deleted; other writes call `recordEvent`. Nothing is recorded if the access has no origin: that is upkeep,
+// such as rendering rows again.
 import type { Sql, Value } from '../sql.ts'
 import { among, deferrable, raw, sql } from '../sql.ts'
 import type { Work } from '../work.ts'

@@ -75,7 +75,7 @@ async function verifyChain(store: Store, root: string): Promise<ChainVerdict> {
   }
 }
 
-/** `deleted`: retention has deleted the entry and the one after it, so its hash is not known. */
+/** `deleted`: retention has deleted the entry and the one after it; only the hash of the last deleted entry is kept. */
 export type HeadVerdict = 'same' | 'replaced' | 'deleted'
 
 /** Compares a chain with the head that it had earlier. */

@@ -83,7 +83,7 @@ create table advisory_sources (
   digest text not null,
   format text not null,
   record text not null,
-  -- When the import last changed the advisory. If it was changed again later, it differs from the record.
+  -- When the import last changed the advisory. If the advisory has a later update time, it may differ from the record.
   update_time bigint not null,
   primary key (hash, source)
 );

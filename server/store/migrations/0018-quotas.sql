@@ -1,5 +1,5 @@
 -- Limits on the number of resources of a kind in and below a group. `quota` is null if there is no
--- limit. All stripes of a count have the same value, because a create reads it from the row that it
+-- limit. All stripes of a count have the same quota, because a create reads it from the row that it
 -- updates.
 
 alter table tally add column quota bigint;

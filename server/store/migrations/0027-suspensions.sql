@@ -1,6 +1,6 @@
 -- While an identity provider has deactivated a person by SCIM, the person's role bindings at or below the group of that
--- provider do not count. `place` is that group, for as long as the person is deactivated. The row has no reference to
--- the person, so that people cannot lift it by deleting their account.
+-- provider do not count. `place` is that group, for as long as the person is deactivated. The row has no foreign
+-- key to the person, so that people cannot lift the deactivation by deleting their account.
 create table provider_sign_outs_with_place (
   identity text /*pg collate "C" */ not null,
   provider text /*pg collate "C" */ not null,

@@ -57,7 +57,7 @@ describe('a store on PostgreSQL', { skip }, () => {
     }
   }
 
-  test('settings in the URL are used together with those of the server', async () => {
+  test('settings in the URL are used together with those of the store', async () => {
     const url = new URL(database.url)
     url.searchParams.set('options', '-c work_mem=5MB')
     const other = open({ url: url.href })

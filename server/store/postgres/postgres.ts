@@ -79,7 +79,7 @@ export function openPostgres(options: PostgresOptions): Store {
         timeoutMs: readTimeoutMs,
         deadline: never,
       }),
-    // Each statement sees what was committed before it began. Works that lock rows and then count rely on this.
+    // Each statement sees what was committed before it began. A work that locks a row before it counts relies on this.
     write: (work, deadline = never) =>
       transaction('begin isolation level read committed', work, { timeoutMs: writeTimeoutMs, deadline }),
     migrate: (migrations) =>

@@ -128,7 +128,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a search index', (testStore) => {
     assert.deepEqual(await rowsOf(term), [])
   })
 
-  test('removes terms from packs of earlier versions, which may have the number of the segment', async () => {
+  test('removes terms from packs that earlier versions stored under the number of the segment', async () => {
     const [term, segment] = [newTerm(), newSegment() + 32]
     await store.write(function* () {
       yield sql`insert into advisory_postings (term, segment, count, advisories)

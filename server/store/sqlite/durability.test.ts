@@ -199,7 +199,7 @@ test('while the event loop is busy, the log is synced in the thread pool, unless
   assert.deepEqual(places, ['loop', 'pool', 'loop', 'pool', 'loop'])
 })
 
-test('the syncs themselves do not make the event loop busy', async () => {
+test('the time of the syncs themselves does not count as activity of the event loop', async () => {
   const { places, syncFor, pass } = simulatedSync()
   for (let count = 0; count < 300; count++) {
     pass(1, 0.6)

@@ -228,8 +228,8 @@ export const event_type: GenExtension<MethodOptions, string> = /*@__PURE__*/
   extDesc(file_platform_common_resource, 2);
 
 /**
- * The call can fail with `NOT_FOUND`, although its request names no resource. The reference documents this error without
- * the option for calls whose path has a variable and for calls that need a scope.
+ * The call can fail with `NOT_FOUND`, although its request names no resource. Calls whose path has a variable, and
+ * calls that need a scope, do not need the option: the reference always documents this error for them.
  *
  * @generated from extension: bool not_found = 50207;
  */

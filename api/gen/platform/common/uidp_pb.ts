@@ -17,7 +17,7 @@ export const file_platform_common_uidp: GenFile = /*@__PURE__*/
  * Restricts a list to a part of the tree, by uid (UIDP stands for uid path). Conditions are combined with AND. A uid
  * that does not exist, or that the caller may not see, matches nothing; it is not an error. An
  * account association has the uid of its group, so it is found where the group is: `children_of`
- * finds those of the groups that are directly in a group, not that of the group itself.
+ * finds the associations of the groups that are directly in a group, not the one of the group itself.
  *
  * @generated from message platform.common.UIDPFilter
  */
@@ -65,7 +65,7 @@ export type UIDPFilter = Message<"platform.common.UIDPFilter"> & {
  * Restricts a list to a part of the tree, by uid (UIDP stands for uid path). Conditions are combined with AND. A uid
  * that does not exist, or that the caller may not see, matches nothing; it is not an error. An
  * account association has the uid of its group, so it is found where the group is: `children_of`
- * finds those of the groups that are directly in a group, not that of the group itself.
+ * finds the associations of the groups that are directly in a group, not the one of the group itself.
  *
  * @generated from message platform.common.UIDPFilter
  */

@@ -347,7 +347,7 @@ export const SecurityTokenService: GenService<{
   },
   /**
    * Exchanges a refresh token for a new pair of tokens. A refresh token can be used once. For a minute after that, the call
-   * can be repeated and returns the same refresh token again. A later use revokes all tokens of the same sign-in.
+   * can be repeated and returns the same new refresh token. A later use revokes all tokens of the same sign-in.
    *
    * @generated from rpc platform.oidc.SecurityTokenService.ExchangeRefreshToken
    */

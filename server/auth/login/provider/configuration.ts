@@ -89,9 +89,10 @@ const ttl: Configuration['ttl'] = {
 }
 
 /**
- * Whether a code or token ends with the session of the browser: unless it can be refreshed, as is the default. oidc-provider
- * saves a session when the request ends, and finds no device code whose session is not saved. So the session is saved
- * before the code: otherwise a device that polls in between would be told that its code is invalid.
+ * Whether a code or token ends with the session of the browser: yes, unless it can be refreshed (the default of
+ * oidc-provider). oidc-provider saves a session when the request ends, and finds no device code whose session is not
+ * saved. So the session is saved before the code: otherwise a device that polls in between would be told that its code
+ * is invalid.
  */
 async function expiresWithSession(
   { oidc: { session } }: KoaContextWithOIDC,

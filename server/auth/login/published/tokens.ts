@@ -23,7 +23,7 @@ export async function issueTokens(
 ): Promise<{ token: string; refreshToken: string | undefined }> {
   const { store, exchange, refreshTokens, authUrl, baseUrl } = deps
   const { person: identity } = browserSignIn
-  // Each scope may take a query.
+  // Finding the group of a scope may take a query.
   requireFewScopes('scope', scopes)
   const groups = await Promise.all(scopes.map((scope) => findGroup(deps, scope, identity)))
   const limits = requestedLimits({ scopes: groups, cap: [] }, () => true)

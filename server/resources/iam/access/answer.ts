@@ -63,7 +63,7 @@ export function* answerAdmitted(
   { parseGrants }: Pick<Demand, 'parseGrants'>,
   { identity, isSelf, need, place, grants }: Admitted,
 ): Work<number> {
-  // The answer is no, and the question need not name a resource, so there may be no scope to read grants for.
+  // The need is `never`, and the question need not name a resource, so there may be no scope to read grants for.
   if (!isSelf && need.kind !== 'at') return noAccess
   const list = isSelf ? grants.list : yield* readGrantsOf(identity, grants.time, place, parseGrants)
   if (need.kind === 'at') return Math.max(accessEnd(list, need.bits, need.uid), need.ownUntil ?? noAccess)

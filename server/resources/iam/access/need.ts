@@ -32,9 +32,9 @@ export type Need =
   /** The caller must be an operator of the server. */
   | { kind: 'operators' }
   /**
-   * The answer is always no. If `isForSelf`, the question is whether an identity other than the
-   * caller may change its own account or metadata. Otherwise only operators have this access, and
-   * either the question is about another identity, or operators use another method for it.
+   * The answer is always no. If `isForSelf`, only the identity itself has this access, and the question is about an
+   * identity other than the caller. Otherwise only operators have this access, and the question is about an identity
+   * other than the caller, or about `SetGroupLimits` of an organization, for which operators use another method.
    */
   | { kind: 'never'; isForSelf: boolean }
   | Wrong

@@ -7,7 +7,7 @@ import { findOwnBindings } from '../own-bindings.ts'
 import type { Need } from './need.ts'
 
 /**
- * The needs, with `ownUntil` for those role bindings that their identities may delete. `identityOf`
+ * The needs, with `ownUntil` where the identity may delete the role binding as its own. `identityOf`
  * returns the identity that a need is about. Nothing is read if no question is about a deletion.
  */
 export function* resolveOwnBindings(

@@ -22,7 +22,7 @@ const maxUnclaimed = 100
  * not count, and those that have expired are deleted first.
  */
 export function* requireFewUnclaimed(access: WriteAccess, creator: string, now: number): Work<void> {
-  // On PostgreSQL, concurrent calls of one creator wait for each other here, so each counts those of the others.
+  // On PostgreSQL, concurrent calls of one creator wait here, so each counts the organizations of the calls before it.
   yield sql`select uid from identities where uid = ${creator} /*pg for no key update */`
   yield sql`delete from unclaimed_organizations where creator = ${creator}
     and exists (select 1 from role_bindings b where b.root = organization)`

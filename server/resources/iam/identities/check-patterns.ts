@@ -29,7 +29,7 @@ export async function checkPatterns(
   isUpdate = false,
 ): Promise<CheckedPatterns> {
   const patterns = identity ? patternsOf(identity).slice(0, maxPatterns) : []
-  // A path into a relationship clears a part of the stored one if the request has none.
+  // If the request has no relationship, a mask path into one clears that part of the stored one.
   const hasInnerPath = updateMask?.paths.some((path) => path.includes('.')) ?? false
   const mayKeepStored = isUpdate && (identity?.relationship.case !== undefined || hasInnerPath)
   if (patterns.length > 0 || mayKeepStored) {

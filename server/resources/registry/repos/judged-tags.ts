@@ -62,7 +62,7 @@ function* hasDigestFrom(repo: string, start: string): Work<boolean> {
 
 /**
  * The digest that the tag of referrers is named after (OCI Distribution, "Referrers Tag Schema", and cosign). The name
- * contains only 64 digits, so the result is the first half of a sha512 digest.
+ * contains 64 digits: a whole sha256 digest, but only the first half of a sha512 digest.
  */
 function subjectOf(name: string): string | undefined {
   const [, algorithm, hex] = /^(sha256|sha512)-([0-9a-f]{64})(?:\.|$)/.exec(name) ?? []

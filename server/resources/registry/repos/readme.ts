@@ -65,7 +65,7 @@ class TooDeep extends Error {}
 
 /**
  * Makes the sanitizer throw `TooDeep` as soon as elements are nested too deeply, which would make it slow. The sanitizer
- * counts itself, because only its parser knows which tags are text, for example in comments and values of attributes.
+ * does the counting, because only its parser knows which tags are text, for example in comments and attribute values.
  */
 function withDepthLimit(options: IOptions): IOptions {
   let depth = 0

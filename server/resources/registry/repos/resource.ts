@@ -43,7 +43,7 @@ const conflict = ({ name }: Repo) => `the group has a repo named ${JSON.stringif
 /** How many tags one transaction deletes, when their repo is deleted. */
 const tagsPerBatch = 100
 
-/** `createRepo` and `updateRepo` also store the given fields, which only v1 can set. */
+/** `createRepo` and `updateRepo` also store the given fields. In v2, these two calls cannot set them. */
 export function reposMethods(deps: Dependencies, v1Fields: V1RepoFields = {}) {
   const { store } = deps
   const { readme } = v1Fields

@@ -224,8 +224,8 @@ function* change(access: WriteAccess, item: ImportRows, { uid, isListed }: Impor
 }
 
 /**
- * The author of the record as it was imported before; undefined if it cannot have changed. People can change the author of the
- * advisory, so that is not used.
+ * The author of the record as it was imported before; undefined if it cannot have changed. The author of the advisory
+ * is not used, because people can change it.
  */
 function* readAuthorBefore({ sourceHash, source, format }: ImportRows): Work<string | undefined> {
   // The author of an OSV record follows from its id. The stored records of other formats contain their author.

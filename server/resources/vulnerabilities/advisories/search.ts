@@ -92,7 +92,7 @@ const candidateLimitFor = (values: number) =>
     ? maxCandidates
     : Math.max(maxCandidates, Math.min(maxCandidatesOfManyValues, maxComparisons / values))
 
-/** The list filters, each with its number of values. */
+/** The filters that are lists of values, each with its number of values. */
 function valueCountsOf(request: ListAdvisoriesRequest): [field: string, count: number][] {
   const { fields } = ListAdvisoriesRequestSchema
   const message = request as unknown as Record<string, unknown>

@@ -75,7 +75,7 @@ describe('readOsv', () => {
     )
   })
 
-  test('reads aliases from the field upstream, and each release of a distribution as a package', () => {
+  test('reads aliases from the field `upstream`, and each release of a distribution as a package', () => {
     const imported = readOsv(sample('alpine'))
     assert.deepEqual(
       imported.map(({ source }) => source),

@@ -93,7 +93,7 @@ export type TailEventsResponse = Message<"platform.events.v2beta1.TailEventsResp
   /**
    * The event as a CloudEvent 1.0 in JSON format. Absent in a response that only states the sequence number: one is sent
    * after the events that exist, and then every 15 seconds if there are no events. Without `follow`, it is the last
-   * response: a stream that ends before it was ended early, and is continued after the last `sequence`.
+   * response; if the stream ends without it, there may be more events after the last `sequence`.
    *
    * @generated from field: google.protobuf.Struct event = 1;
    */
@@ -117,7 +117,7 @@ export type TailEventsResponseJson = {
   /**
    * The event as a CloudEvent 1.0 in JSON format. Absent in a response that only states the sequence number: one is sent
    * after the events that exist, and then every 15 seconds if there are no events. Without `follow`, it is the last
-   * response: a stream that ends before it was ended early, and is continued after the last `sequence`.
+   * response; if the stream ends without it, there may be more events after the last `sequence`.
    *
    * @generated from field: google.protobuf.Struct event = 1;
    */

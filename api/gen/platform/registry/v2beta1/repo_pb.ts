@@ -1630,7 +1630,7 @@ export type PreviewRetentionResponse = Message<"platform.registry.v2beta1.Previe
 
   /**
    * Number of manifests that would be deleted. Counting stops after 10,000, or after
-   * examining 100,000 other manifests: referrers, and manifests in indexes.
+   * examining 100,000 referrers and manifests in indexes.
    *
    * @generated from field: int32 deleted_manifests = 4;
    */
@@ -1666,7 +1666,7 @@ export type PreviewRetentionResponseJson = {
 
   /**
    * Number of manifests that would be deleted. Counting stops after 10,000, or after
-   * examining 100,000 other manifests: referrers, and manifests in indexes.
+   * examining 100,000 referrers and manifests in indexes.
    *
    * @generated from field: int32 deleted_manifests = 4;
    */
