@@ -6,6 +6,7 @@ import { readConfig } from '../config/config.ts'
 import type { Log } from '../log.ts'
 import { openLog } from '../log.ts'
 import { hasStoreFile } from '../store/sqlite/store-file.ts'
+import { lowerPriorityOfV8 } from '../threads/priority.ts'
 import { resetHeapFlags } from '../threads/young-generation.ts'
 import type { SharedState } from '../workers/shared-state.ts'
 import { makeSharedState } from '../workers/shared-state.ts'
@@ -29,6 +30,7 @@ export const serve: Command = {
       if (warning !== undefined) config.warnings.push(warning)
     }
     const app = await start(config, log, shared)
+    lowerPriorityOfV8()
     setTimeout(() => exposeGarbageCollector()(), collectionDelayMs).unref()
     const stopped = stopSignal(env)
     for (const warning of config.warnings) log.warn(warning)
