@@ -76,7 +76,7 @@ function attack(engine: Engine, algorithm: TokenAlgorithm): void {
         throw new Error(`${what}: ${answer.status} ${answer.body}`, { cause: error })
       }
     }
-    // A header of HTTP/2 contains only printable ASCII, so other values cannot be sent over gRPC.
+    // gRPC allows only printable ASCII in the value of a header, so other values are sent only over REST.
     if (!/[^\x20-\x7e]/.test(authorization)) {
       assertRefused(await attacked.grpc('ListGroups', Buffer.of(), headers), Code.UNAUTHENTICATED)
     }

@@ -46,7 +46,7 @@ onEachStore('a create whose response is lost', (engine) => {
       assert.equal(replayedHeader, 'true')
     }))
 
-  test('happens once with the JSON client, where the repeated call would otherwise conflict', () =>
+  test('happens once with the JSON client, for a role, whose name would conflict if the call were executed again', () =>
     withProxy(1, async ({ url }) => {
       const { token, organization: parent } = platform.owner
       const roles = createJsonClient(RoleRoutes, { baseUrl: url, token })

@@ -211,7 +211,7 @@ describe('limits', () => {
     assert.equal((await client.remainingBytes()).length, 0)
   })
 
-  test('disconnects a client that never stops sending rejected headers', async () => {
+  test('disconnects a client that never stops sending malformed input', async () => {
     const client = await connect(await openDoor({ timeoutsMs: { linger: 100 } }))
     const timer = setInterval(() => client.send('a'.repeat(64 * 1024)), 5)
     closers.push(() => clearInterval(timer))
