@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { create, fromBinary } from '@bufbuild/protobuf'
-import type { TailEventsRequest } from '@stemma/api/gen/platform/events/v2beta1/event_pb.ts'
+import type {
+  TailEventsRequest,
+  TailEventsResponse,
+} from '@stemma/api/gen/platform/events/v2beta1/event_pb.ts'
 import {
   EventsService,
   TailEventsRequestSchema,
@@ -51,7 +54,7 @@ onEachStore('a stream of events', (engine) => {
     }
   })
 
-  test('without follow, has a response without an event only if all events were sent', async () => {
+  test('without follow, ends with an error if the server stops after a heartbeat, before all events are sent', async () => {
     const { organization } = platform.owner
     // More events than are read at once.
     await platform.store.write(function* () {
@@ -59,19 +62,33 @@ onEachStore('a stream of events', (engine) => {
         values (${organization}, 100000, 'hash', 1, '', 0)
         on conflict (root) do update set sequence = 100000`
     })
-    let parts = 0
-    // A heartbeat would be due after each part. The server stops after the third.
-    const tail = {
-      ...{ toJson: () => undefined, isClosed: () => ++parts === 3, heartbeatMs: 0, now: () => 0 },
-      wait: () => assert.fail('must not wait'),
+    for (const [follow, toJson, heartbeatMs] of [
+      [false, () => undefined, 0],
+      [false, () => '{}', 1],
+      [true, () => undefined, 0],
+    ] as const) {
+      let parts = 0
+      // The server stops after the third part.
+      const tail = {
+        ...{ toJson, isClosed: () => ++parts === 3, heartbeatMs, now: () => 0 },
+        wait: () => assert.fail('must not wait'),
+      }
+      const call = callUntil(1e9)
+      Object.assign(call.request, { afterSequence: 0n, follow })
+      let last: TailEventsResponse | undefined
+      const read = async () => {
+        for await (const reply of tailEvents({ store: platform.store, tail }, call))
+          last = fromBinary(TailEventsResponseSchema, reply.bytes())
+      }
+      if (!follow && heartbeatMs === 0)
+        await assert.rejects(
+          read(),
+          /Unavailable: the stream has ended early; continue with `after_sequence` \d+/,
+        )
+      else await read()
+      assert.equal(last !== undefined && last.event === undefined, heartbeatMs === 0)
+      assert.equal(parts, 3)
     }
-    const call = callUntil(1e9)
-    Object.assign(call.request, { afterSequence: 0n, follow: false })
-    for await (const reply of tailEvents({ store: platform.store, tail }, call)) {
-      const { event } = fromBinary(TailEventsResponseSchema, reply.bytes())
-      assert.notEqual(event, undefined)
-    }
-    assert.equal(parts, 3)
   })
 
   test('reads nothing more after the call was aborted', async () => {

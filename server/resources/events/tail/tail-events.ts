@@ -5,7 +5,7 @@ import { create, toBinary } from '@bufbuild/protobuf'
 import type { TailEventsRequest } from '@stemma/api/gen/platform/events/v2beta1/event_pb.ts'
 import { TailEventsResponseSchema } from '@stemma/api/gen/platform/events/v2beta1/event_pb.ts'
 import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
-import { invalidField, notFound } from '../../../aip/errors.ts'
+import { invalidField, notFound, unavailable } from '../../../aip/errors.ts'
 import { rootOf } from '../../../aip/uid.ts'
 import { admitToRead } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
@@ -56,6 +56,7 @@ export async function* tailEvents(
   let after = afterSequence === undefined ? undefined : Number(afterSequence)
   let hasCaughtUp = false
   let sentAt = tail.now()
+  let wasHeartbeat = false
   for (;;) {
     const { events, through, isComplete } = await store.read(() => readPart(call, after))
     for (const event of events) {
@@ -63,17 +64,21 @@ export async function* tailEvents(
       if (json === undefined) continue
       yield tailReply(event.sequence, json)
       sentAt = tail.now()
+      wasHeartbeat = false
     }
     after = through
     const endsAt = call.deadline - endBeforeMs
     const mustEnd = tail.isClosed() || tail.now() >= endsAt
-    // Without `follow`, a heartbeat would look like the end of the events.
-    const isHeartbeatDue = follow && !mustEnd && tail.now() - sentAt >= tail.heartbeatMs
+    const isHeartbeatDue = !mustEnd && tail.now() - sentAt >= tail.heartbeatMs
     if ((isComplete && !hasCaughtUp) || isHeartbeatDue) {
       yield tailReply(after)
       sentAt = tail.now()
+      wasHeartbeat = true
     }
     hasCaughtUp ||= isComplete
+    // Without `follow`, a heartbeat as the last response would look like the end of the events.
+    if (mustEnd && !hasCaughtUp && !follow && wasHeartbeat)
+      throw unavailable(`the stream has ended early; continue with \`after_sequence\` ${after}`)
     if ((hasCaughtUp && !follow) || mustEnd) return
     if (isComplete) await tail.wait(endsAt - tail.now())
     // The embedded store answers synchronously; this lets other calls run.

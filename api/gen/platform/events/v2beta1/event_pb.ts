@@ -85,15 +85,15 @@ export const TailEventsRequestSchema: GenMessage<TailEventsRequest, {jsonType: T
   messageDesc(file_platform_events_v2beta1_event, 0);
 
 /**
- * An event, or only a sequence number if there are no further events yet.
+ * An event, or only a sequence number.
  *
  * @generated from message platform.events.v2beta1.TailEventsResponse
  */
 export type TailEventsResponse = Message<"platform.events.v2beta1.TailEventsResponse"> & {
   /**
    * The event as a CloudEvent 1.0 in JSON format. Absent in a response that only states the sequence number: one is sent
-   * after the events that exist, and then every 15 seconds if there are no events. Without `follow`, it is the last
-   * response; if the stream ends without it, there may be more events after the last `sequence`.
+   * after the events that exist, and whenever no event was sent for 15 seconds. Without `follow`, the stream ends after
+   * the events that exist. If it ends with an event, or with an error, there may be more after the last `sequence`.
    *
    * @generated from field: google.protobuf.Struct event = 1;
    */
@@ -109,15 +109,15 @@ export type TailEventsResponse = Message<"platform.events.v2beta1.TailEventsResp
 };
 
 /**
- * An event, or only a sequence number if there are no further events yet.
+ * An event, or only a sequence number.
  *
  * @generated from message platform.events.v2beta1.TailEventsResponse
  */
 export type TailEventsResponseJson = {
   /**
    * The event as a CloudEvent 1.0 in JSON format. Absent in a response that only states the sequence number: one is sent
-   * after the events that exist, and then every 15 seconds if there are no events. Without `follow`, it is the last
-   * response; if the stream ends without it, there may be more events after the last `sequence`.
+   * after the events that exist, and whenever no event was sent for 15 seconds. Without `follow`, the stream ends after
+   * the events that exist. If it ends with an event, or with an error, there may be more after the last `sequence`.
    *
    * @generated from field: google.protobuf.Struct event = 1;
    */
