@@ -10,13 +10,15 @@ import type { Runtime } from '../runtime.ts'
 import { runStemma } from '../stemma.ts'
 
 const entry = { uid: '1', time: '2026-01-01T00:00:00Z', action: 'created' }
-const existing = { status: 200, body: { auditEntries: [entry], entries: [entry] } }
+const newer = { uid: '2', time: '2026-01-01T00:00:01Z', action: 'created' }
+const listOf = (...auditEntries: object[]) => ({ status: 200, body: { auditEntries, entries: auditEntries } })
 const unavailable = { status: 503, body: { code: 14, message: 'Unavailable: busy', details: [] } }
 const denied = { status: 403, body: { code: 7, message: 'Permission denied: no', details: [] } }
 
 test('audit tail without --since tries again if the server fails after it has answered', async () => {
-  // The first two responses are for the newest entry and for the entries that already exist.
-  const responses = [existing, existing, unavailable, unavailable, unavailable, unavailable]
+  // The first response is for the newest entry. The client itself repeats a request three times.
+  const failed = [unavailable, unavailable, unavailable, unavailable]
+  const responses = [listOf(entry), ...failed, listOf(entry, newer), ...failed]
   let requestCount = 0
   const server = createServer((_, response) => {
     const { status, body } = responses[requestCount++] ?? denied
@@ -32,8 +34,11 @@ test('audit tail without --since tries again if the server fails after it has an
     const code = await runStemma(['audit', 'tail', '0'.repeat(40), '-o', 'uid'], runtime)
     stdout.end()
     stderr.end()
-    assert.equal(await text(stdout), '')
-    assert.match(await text(stderr), /^stemma: the server cannot answer; trying again in 1 s\nstemma: .*no/)
+    assert.equal(await text(stdout), '2\n', 'the entry that existed before is not printed')
+    assert.match(
+      await text(stderr),
+      /^(stemma: the server cannot answer; trying again in 1 s\n){2}stemma: .*no/,
+    )
     assert.equal(code, 4)
   } finally {
     server.close()

@@ -20,20 +20,21 @@ const overlapMs = 10_000
 export async function runTail(invocation: ComposedInvocation): Promise<void> {
   const { runtime } = invocation
   const filters = await readFilters(invocation)
-  const first = String(filters.startTime ?? (await timeBeforeNewest(invocation, filters)))
+  const newest = filters.startTime === undefined ? await timeOfNewest(invocation, filters) : undefined
+  const first = newest === undefined ? String(filters.startTime) : overlapBefore(newest)
   const print = printerOf(invocation)
+  // Without --since, the first read contains entries that existed before the command. They are not printed.
+  const printNewer = newest === undefined ? print : onlyAfter(newest, print)
   const seen = new Map<string, string>()
-  let hasAnswered = false
-  // Without --since, entries that exist already are not printed.
-  if (filters.startTime === undefined) {
-    await printNew(invocation, { ...filters, startTime: first }, seen, async () => {})
-    hasAnswered = true
-  }
+  let hasAnswered = newest !== undefined
+  let hasRead = false
   let delayMs = firstDelayMs
   for (;;) {
     try {
-      await printNew(invocation, { ...filters, startTime: restartTime(seen, first) }, seen, print)
+      const request = { ...filters, startTime: restartTime(seen, first) }
+      await printNew(invocation, request, seen, hasRead ? print : printNewer)
       hasAnswered = true
+      hasRead = true
       delayMs = firstDelayMs
       await sleep(intervalMs)
     } catch (error) {
@@ -47,20 +48,27 @@ export async function runTail(invocation: ComposedInvocation): Promise<void> {
 }
 
 /**
- * The time of the newest entry, minus the overlap. The clock of this machine cannot be used: if it were ahead of the
- * clock of the server, entries would be missed.
+ * The time of the newest entry. The clock of this machine cannot be used: if it were ahead of the clock of the server,
+ * entries would be missed.
  */
-async function timeBeforeNewest({ connection }: ComposedInvocation, filters: JsonObject): Promise<string> {
+async function timeOfNewest({ connection }: ComposedInvocation, filters: JsonObject): Promise<string> {
   const { uidp } = filters
   const request = { ...(uidp !== undefined && { uidp }), pageSize: 1 }
   for await (const { rows } of listPages(connection, commandOf('audit', 'list'), request))
-    for (const { time } of rows) return overlapBefore(String(time))
-  return new Date(0).toISOString()
+    for (const { time } of rows) return String(time)
+  return new Date(overlapMs).toISOString()
 }
 
 const overlapBefore = (time: string) => new Date(Date.parse(time) - overlapMs).toISOString()
 
 type Print = (row: JsonObject) => Promise<void>
+
+function onlyAfter(time: string, print: Print): Print {
+  const latest = Date.parse(time)
+  return async (row) => {
+    if (Date.parse(String(row.time)) > latest) await print(row)
+  }
+}
 
 /** JSON is printed without the brackets of a list, which would never be closed. */
 function printerOf(invocation: ComposedInvocation): Print {
