@@ -1,5 +1,6 @@
-// Runs programs on the Node version that this repository pins, whatever Node the machine has. A published package has
-// a copy of this file but no Node, and uses the machine's Node if that is new enough.
+// Runs programs on the major version of Node that this repository pins: on the machine's Node if it has that version, or
+// else on the pinned Node. If there is no pinned Node, as in a published package, which has a copy of this file, a newer
+// Node of the machine is used.
 // Plain JavaScript, because the machine's Node has to run it.
 import { realpathSync } from 'node:fs'
 import module from 'node:module'
@@ -19,7 +20,8 @@ const withCompileCache = (env) => ({ NODE_COMPILE_CACHE: compileCache, ...env })
 const quiet = '--disable-warning=ExperimentalWarning'
 const require = module.createRequire(import.meta.url)
 
-// A terminal sends these signals to the child as well; forwarding them would signal the child twice.
+// A terminal sends these signals to the child as well, so they are forwarded only if stdin is not a terminal: otherwise
+// the child would get them twice.
 const sentByTerminal = ['SIGINT', 'SIGQUIT', 'SIGHUP']
 const forwardedSignals = ['SIGTERM', 'SIGUSR2', ...sentByTerminal]
 

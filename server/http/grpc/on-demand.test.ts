@@ -55,7 +55,7 @@ describe('the gRPC door', { timeout: 20_000 }, () => {
     assert.equal(attempts.length, 1)
   })
 
-  test('reports and closes the connections that wait for it if it cannot be opened, and tries again', async () => {
+  test('that cannot be opened reports the failure for each waiting connection and closes it, and is tried again for the next one', async () => {
     const { events, attempts, connectAs } = scriptedDoor()
     const refused = [connectAs('first'), connectAs('second')]
     attempts[0]?.fail()

@@ -22,8 +22,8 @@ export function* lockProvider(uid: string): Work<boolean> {
 }
 
 /**
- * Deletes a mapping and its role binding. If it is the last mapping of its external group, also deletes the row of the
- * group and returns its uid: the caller must then delete the members, who no longer have a role.
+ * Deletes a mapping and its role binding. If it is the last mapping of its external group, also deletes the identity
+ * that represents the group and returns its uid: the caller must then delete the members, who no longer have a role.
  */
 export function* removeMapping(access: WriteAccess, uid: string): Work<string | undefined> {
   yield* lockProvider(parentOf(uid))

@@ -61,7 +61,9 @@ export function* recordPrepared(events: readonly PreparedEvent[]): Work<void> {
   )
 }
 
-/** The events that are not recorded yet. `events` has no index of ids, so its rows are found by root and time. */
+/**
+ * The events that are not recorded yet. The table `events` has no index of ids, so its rows are found by root and time.
+ */
 export function* withoutRecorded(events: readonly PreparedEvent[]): Work<readonly PreparedEvent[]> {
   if (events.length === 0) return events
   const ids = among(events.map(({ id }) => id))

@@ -8,8 +8,8 @@ const rowsPerStep = 500
 
 /**
  * Deletes events of one organization that are older than `cutoff` (milliseconds since 1970). Returns
- * the number, or undefined if no organization has any, apart from those whose chain another
- * transaction has locked. Events are deleted only from the start of the chain, so an event is kept
+ * how many, or undefined if no organization has such events. Organizations whose chain another
+ * transaction has locked are passed over. Events are deleted only from the start of the chain, so an event is kept
  * at least as long as the one before it.
  */
 export function* deleteOldEvents(cutoff: number): Work<number | undefined> {

@@ -72,7 +72,8 @@ function inviteOf({ group, role, ttl, email }: GroupInviteWithGroupRequest, time
   const owner = builtInRole('owner').uid
   const fault = nameFault(group)
   if (fault) throw invalidField('group', `must be the name of the new organization: ${fault}`)
-  if (role !== '' && role !== owner) throw invalidField('role', `must be empty or ${owner}, the role owner`)
+  if (role !== '' && role !== owner)
+    throw invalidField('role', `must be empty or ${owner}, the uid of the role "owner"`)
   const draft = create(GroupInviteSchema, { roleUid: owner, email, singleUse: true })
   setExpiry(draft, ttl, time)
   const [violation, ...others] = violationsOf(GroupInviteSchema, draft)

@@ -8,7 +8,7 @@ export type Dependent = {
   untaggedSince: number
   /** Undefined if the manifest has no subject, or its subject is not in the repo. */
   subject: string | undefined
-  /** The number of indexes that contain the manifest, plus one if it has a subject. Infinite if it has a tag. */
+  /** The number of indexes that contain the manifest, plus one if its subject is in the repo. Infinite if it has a tag. */
   users: number
 }
 
