@@ -18,8 +18,8 @@ export function runInBackground(): void {
 /**
  * The nice value of the threads in which V8 collects garbage and optimizes code for all threads of the process. With the
  * same priority as the event loop, they often had both processors of a machine with two: in `npm run soak`, the p99 of
- * well-behaved clients was 1.4 to 2.7 times as long. With 10, a server on one busy core takes 185 MB in place of 149. The heap becomes up to 25 MB larger meanwhile, because garbage is
- * found later.
+ * well-behaved clients was 1.4 to 2.7 times as long. The heap becomes larger, because garbage is found later: with 10, a
+ * server on one busy core takes 185 MB in place of 149.
  */
 const enginePriority = 5
 
