@@ -26,19 +26,18 @@ export async function runTail(invocation: ComposedInvocation): Promise<void> {
   // Without --since, the first read contains entries that existed before the command. They are not printed.
   const printNewer = newest === undefined ? print : onlyAfter(newest, print)
   const seen = new Map<string, string>()
-  let hasAnswered = newest !== undefined
   let hasRead = false
   let delayMs = firstDelayMs
   for (;;) {
     try {
       const request = { ...filters, startTime: restartTime(seen, first) }
       await printNew(invocation, request, seen, hasRead ? print : printNewer)
-      hasAnswered = true
       hasRead = true
       delayMs = firstDelayMs
       await sleep(intervalMs)
     } catch (error) {
       // An error before the first answer ends the command, because the address may be wrong.
+      const hasAnswered = hasRead || newest !== undefined
       if (!hasAnswered || !isTransient(error)) throw error
       report(runtime, `stemma: the server cannot answer; trying again in ${Math.round(delayMs / 1000)} s`)
       await sleep(delayMs)
