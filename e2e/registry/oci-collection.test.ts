@@ -15,7 +15,7 @@ import { openLog } from '../../server/log.ts'
 import { collectionAccess } from '../../server/policy/system-access.ts'
 import { collectionMetrics, openCollector } from '../../server/registry-collection.ts'
 import { checkRepoSizes } from '../../server/resources/registry/check-repo-sizes.ts'
-import { claimBlobs } from '../../server/resources/registry/collection/claim-blobs.ts'
+import { abortsBeforeEndMs, claimBlobs } from '../../server/resources/registry/collection/claim-blobs.ts'
 import { collectGarbage } from '../../server/resources/registry/collection/collect.ts'
 import { deleteClaimed } from '../../server/resources/registry/collection/delete-claimed.ts'
 import { planCollection } from '../../server/resources/registry/collection/plan.ts'
@@ -276,6 +276,17 @@ onEachStore('a garbage collection', (engine) => {
       { store: platform.store, storage, now: Date.now },
       { ...late, until: killed.until - 1 },
     )
+    // Nor does it continue a deletion for which the storage takes too long.
+    const slow: BlobStore = {
+      ...storage,
+      async delete(digest, signal) {
+        await new Promise((resolve) => signal?.addEventListener('abort', resolve))
+        await storage.delete(digest, signal)
+      },
+    }
+    const now = () => killed.until - abortsBeforeEndMs - 10
+    const { blobs, failures } = await deleteClaimed({ store: platform.store, storage: slow, now }, late)
+    assert.deepEqual([blobs, failures.length], [0, 1])
     const deleted = { ...nothing, blobs: 2, bytes: 'collectedpublished'.length }
     assert.deepEqual(await collect({ withUnknownBlobs: true }), deleted)
     assert.deepEqual(await storedDigests(storage), sorted(['{}', 'pushed']))

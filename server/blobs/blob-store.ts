@@ -9,8 +9,11 @@ export type BlobStore = {
   size(digest: Digest): Promise<number | undefined>
   /** Opens a blob. The content must be sent, streamed or closed. Throws `not-found` and `range`. */
   read(digest: Digest, range?: ByteRange): Promise<BlobContent>
-  /** Deletes a blob. Does nothing if it does not exist. Readers that opened it before may read on. */
-  delete(digest: Digest): Promise<void>
+  /**
+   * Deletes a blob. Does nothing if it does not exist. Readers that opened it before may read on. After `signal` has
+   * aborted, the storage is not asked to delete the blob.
+   */
+  delete(digest: Digest, signal?: AbortSignal): Promise<void>
   /** Lists all blobs in the order of their digests, so that a check can merge them with the rows of the store. */
   list(): AsyncIterable<StoredBlob>
   /** A URL that is valid for a few minutes. Only if the driver can make one and is configured to. */

@@ -325,6 +325,13 @@ onEachBlobDriver('a blob store', (storage) => {
       assertSame(await readAll(storage.blobs, digestOf(content)), content)
     })
 
+    test('does not delete after the signal has aborted', async () => {
+      const content = randomBytes(100)
+      await push(storage.blobs, content)
+      await assert.rejects(storage.blobs.delete(digestOf(content), AbortSignal.abort()))
+      assertSame(await readAll(storage.blobs, digestOf(content)), content)
+    })
+
     test('lists blobs with their sizes in the order of digests', async () => {
       const contents = Array.from({ length: 20 }, (_, index) => randomBytes(index + 1))
       for (const content of contents) await push(storage.blobs, content)

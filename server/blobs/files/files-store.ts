@@ -53,7 +53,7 @@ export async function openFilesStore({ folder }: FilesOptions): Promise<BlobStor
   return {
     size: (digest) => sizeOf(folders.blobPath(digest)),
     read: (digest, range) => openContent(folders.blobPath(digest), digest, range),
-    delete: (digest) => rm(folders.blobPath(digest), { force: true }).catch(rethrow),
+    delete: (digest, signal) => deleteFile(folders.blobPath(digest), signal).catch(rethrow),
     list: () => walkBlobs(folders),
     async begin(id, algorithm = 'sha256'): Promise<Upload> {
       const path = folders.uploadPath(id)
@@ -94,6 +94,11 @@ export async function openFilesStore({ folder }: FilesOptions): Promise<BlobStor
     check: () => access(folders.uploads, constants.R_OK | constants.W_OK | constants.X_OK).catch(rethrow),
     close: async () => hashes.clear(),
   }
+}
+
+async function deleteFile(path: string, signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted()
+  await rm(path, { force: true })
 }
 
 function rethrow(error: unknown): never {

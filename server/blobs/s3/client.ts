@@ -16,6 +16,8 @@ export type S3Request = {
   body?: RequestBody | string
   /** Whether S3 copies or assembles an object before it answers. */
   isSlow?: boolean
+  /** Ends the request, and its tries. */
+  signal?: AbortSignal | undefined
 }
 
 export type S3Client = ReturnType<typeof makeClient>
@@ -57,6 +59,7 @@ export function makeClient(
       headers: Object.fromEntries(headers),
       body: request.body,
       idleTimeoutMs: request.isSlow ? limits.slowIdleTimeoutMs : limits.idleTimeoutMs,
+      signal: request.signal,
     })
     const status = response.statusCode ?? 0
     if (status >= 200 && status < 300) return response

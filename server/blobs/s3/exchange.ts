@@ -15,6 +15,7 @@ export type ExchangeRequest = {
   headers: Record<string, string>
   body?: RequestBody | string | undefined
   idleTimeoutMs: number
+  signal?: AbortSignal | undefined
 }
 
 export type Exchange = {
@@ -43,7 +44,7 @@ export function makeExchange({
 function send(
   startRequest: typeof requestHttp,
   agent: HttpAgent,
-  { method, url, headers, body, idleTimeoutMs }: ExchangeRequest,
+  { method, url, headers, body, idleTimeoutMs, signal }: ExchangeRequest,
   maxWaitMs: number,
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
@@ -51,7 +52,7 @@ function send(
     const withLength = length > 0 || method === 'PUT' || method === 'POST'
     const sent = withLength ? { ...headers, 'content-length': String(length) } : headers
     const source = typeof body === 'object' ? body.open() : undefined
-    const request = startRequest(url, { method, headers: sent, agent, timeout: idleTimeoutMs })
+    const request = startRequest(url, { method, headers: sent, agent, timeout: idleTimeoutMs, signal })
     let response: IncomingMessage | undefined
     request.on('response', (received) => {
       response = received

@@ -59,8 +59,8 @@ export function makeObjects(client: S3Client, bucket: string, pageKeys: number) 
       const headers = { 'x-amz-copy-source': `/${bucket}/${from}` }
       await client.sendForText({ method: 'PUT', key: to, headers, isSlow: true })
     },
-    async remove(key: string): Promise<void> {
-      await client.sendForHeaders({ method: 'DELETE', key }).catch((error) => {
+    async remove(key: string, signal?: AbortSignal): Promise<void> {
+      await client.sendForHeaders({ method: 'DELETE', key, signal }).catch((error) => {
         if (!isMissingObject(error)) throw error
       })
     },

@@ -34,7 +34,7 @@ const retriedCodes = new Set([
 export const mayRetry = (error: unknown): boolean =>
   error instanceof S3Failure
     ? retriedStatuses.has(error.status) || retriedCodes.has(error.code)
-    : !(error instanceof BlobError)
+    : !(error instanceof BlobError || (error instanceof Error && error.name === 'AbortError'))
 
 /** Whether S3 or STS refused a request for a permanent reason, such as wrong credentials. */
 export const isRefused = (error: unknown): boolean =>

@@ -314,6 +314,24 @@ describe('a blob store in S3', () => {
       assert.equal(await blobs.finish(again.upload, digestOf(Buffer.from('content'))), 7)
     }))
 
+  test('does not repeat a deletion after its signal has aborted', () =>
+    withStore({}, async (blobs) => {
+      const content = randomBytes(100)
+      await push(blobs, content)
+      const deletion = new AbortController()
+      let tries = 0
+      proxy.intercept = (incoming, response) => {
+        tries++
+        incoming.resume()
+        response.on('finish', () => deletion.abort())
+        return fail(response, 503, 'SlowDown')
+      }
+      await assert.rejects(blobs.delete(digestOf(content), deletion.signal), { code: 'unavailable' })
+      assert.equal(tries, 1)
+      proxy.intercept = () => false
+      assert.ok((await readAll(blobs, digestOf(content))).equals(content))
+    }))
+
   test('keeps the parts that S3 has confirmed when S3 fails', () =>
     withStore({}, async (blobs) => {
       const content = randomBytes(17 * mebibyte)

@@ -56,7 +56,7 @@ export async function openS3Store(options: S3Options, now: () => number = Date.n
   return {
     size: (digest) => objects.size(keys.blob(digest)).catch(rethrow),
     read: (digest, range) => openS3Content(readObjects, keys.blob(digest), digest, range),
-    delete: (digest) => objects.remove(keys.blob(digest)).catch(rethrow),
+    delete: (digest, signal) => objects.remove(keys.blob(digest), signal).catch(rethrow),
     list: () => listBlobs(storage),
     ...(redirectSeconds === undefined
       ? {}

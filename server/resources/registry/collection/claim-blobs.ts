@@ -7,14 +7,14 @@ import type { Work } from '../../../store/work.ts'
 /** Small, because a blob that is claimed cannot be pushed. */
 export const blobsPerClaim = 50
 
-/** How long a claim lasts, in milliseconds. Longer than the storage takes for a deletion, with all of its retries. */
+/** How long a claim lasts, in milliseconds. */
 export const claimMs = 5 * 60_000
 
 /**
- * How long after the claim a deletion may begin, in milliseconds. So every deletion is over before
- * its claim ends.
+ * How long before the end of its claim, in milliseconds, a deletion is aborted. For clocks that
+ * differ, and for storage that still executes a request that was aborted.
  */
-export const beginsWithinMs = 60_000
+export const abortsBeforeEndMs = 2 * 60_000
 
 /** The size is 0 if it is not known. */
 export type ClaimedBlob = { digest: string; size: number }

@@ -2,7 +2,7 @@ import type { BlobStore } from '../../../blobs/blob-store.ts'
 import type { Digest } from '../../../blobs/digest.ts'
 import type { Store } from '../../../store/db.ts'
 import type { Claim, ClaimedBlob } from './claim-blobs.ts'
-import { beginsWithinMs, claimMs, keepForLater, removeBlobs } from './claim-blobs.ts'
+import { abortsBeforeEndMs, keepForLater, removeBlobs } from './claim-blobs.ts'
 
 const deletionsAtATime = 10
 
@@ -16,6 +16,9 @@ export async function deleteClaimed(
   { store, storage, now }: { store: Store; storage: BlobStore; now(): number },
   { until, blobs }: Claim,
 ): Promise<Deletion> {
+  // After the claim has ended, an upload may use the blob, whose bytes must stay.
+  const endTime = until - abortsBeforeEndMs
+  const signal = AbortSignal.timeout(Math.max(0, endTime - now()))
   const deleted: { digest: string; size: number | undefined }[] = []
   const failed: string[] = []
   const failures: unknown[] = []
@@ -24,15 +27,14 @@ export async function deleteClaimed(
       // The size in the row is 0 if it is not known: the push was interrupted, or the storage had a
       // blob without a row. The casts are safe: the column contains only digests.
       const stored = size > 0 ? size : await storage.size(digest as Digest)
-      if (stored !== undefined) await storage.delete(digest as Digest)
+      if (stored !== undefined) await storage.delete(digest as Digest, signal)
       deleted.push({ digest, size: stored })
     } catch (error) {
       failed.push(digest)
       failures.push(error)
     }
   }
-  const mayBegin = () => now() <= until - claimMs + beginsWithinMs
-  for (let at = 0; at < blobs.length && mayBegin(); at += deletionsAtATime)
+  for (let at = 0; at < blobs.length && now() < endTime; at += deletionsAtATime)
     await Promise.all(blobs.slice(at, at + deletionsAtATime).map(deleteBytes))
   await store.write(function* () {
     const digests = deleted.map(({ digest }) => digest)
