@@ -99,7 +99,7 @@ export const settings = {
   databaseConnections: setting(
     'STEMMA_DATABASE_CONNECTIONS',
     '10',
-    'the maximum number of connections to PostgreSQL',
+    'the maximum number of connections of a copy to PostgreSQL, divided among its workers',
   ),
   errorDomain: setting('STEMMA_ERROR_DOMAIN', 'iam.stemma.dev', 'the domain in the ErrorInfo of errors'),
   secretKey: setting('STEMMA_SECRET_KEY', '', 'encrypts keys and secrets at rest; required with PostgreSQL'),
@@ -207,12 +207,12 @@ export const settings = {
   maxConnections: setting(
     'STEMMA_MAX_CONNECTIONS',
     '10000',
-    'how many connections of clients may be open; beyond that, a new one is refused or replaces another',
+    'how many connections of clients a copy may have, divided among its workers; beyond that, a new one is refused or replaces another',
   ),
   maxConnectionsPerNetwork: setting(
     'STEMMA_MAX_CONNECTIONS_PER_NETWORK',
     '1000',
-    'how many connections may be open from one IPv4 address or one IPv6 /64; does not apply to trusted proxies',
+    'how many of these may come from one IPv4 address or one IPv6 /64; does not apply to trusted proxies',
   ),
   workers: setting(
     'STEMMA_WORKERS',
