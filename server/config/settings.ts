@@ -212,7 +212,7 @@ export const settings = {
   maxConnectionsPerNetwork: setting(
     'STEMMA_MAX_CONNECTIONS_PER_NETWORK',
     '1000',
-    'how many of these may come from one IPv4 address or one IPv6 /64; does not apply to trusted proxies',
+    'how many connections of a copy may come from one IPv4 address or one IPv6 /64, divided among its workers; does not apply to trusted proxies',
   ),
   workers: setting(
     'STEMMA_WORKERS',

@@ -20,7 +20,7 @@ describe('an authorization code of our own clients', () => {
     return redeemCode(provider, new URLSearchParams({ code: 'x' }), { client, verifier })
   }
 
-  test('is reported as expired if it was used at the same time', async () => {
+  test('is reported as expired if another request uses it at the same time', async () => {
     await assert.rejects(redeem(new errors.InvalidGrant('used')), { message: expiredSignIn().message })
   })
 
