@@ -53,7 +53,7 @@ async function checkedSize({ succeed, platform }: ExampleContext, repo: string) 
 }
 
 examples('tags of pushed images', {
-  async 'show the size, the media type and the platform in the configuration'(stage) {
+  async 'show the size and the media type, and the platform that the configuration states'(stage) {
     const { repo, client } = await openRepo(stage)
     const manifest = await pushParts(client, repo, 'v1', { config: armV7, layers: ['a', 'bb'] })
     const size = String(manifest.length + armV7.length + 3)

@@ -111,7 +111,7 @@ function BindExisting({ place }: PageProps) {
   )
 }
 
-/** The workload by which the list is filtered, if any. Undefined until its name is known. */
+/** The workload by which the access list is filtered; empty without one. Undefined while its name is being read. */
 function usePreset(place: Place): readonly Option[] | undefined {
   const uid = place.query.get('identity') ?? ''
   const isWorkload = uid.includes('/')

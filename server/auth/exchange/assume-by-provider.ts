@@ -3,9 +3,9 @@
 //
 // Anyone can create an identity provider in an organization of their own, with any issuer and with a client that they
 // control, and so obtain tokens of every person who signs in to that client. Such a token must not give access to other
-// organizations of the person. The new token is therefore limited to the group of the provider, unless the provider may
-// verify the e-mail address of the person: its organization then owns the domain of the address, and controls the
-// sign-in of the person anyway.
+// organizations of the person. The new token is therefore limited to the group of the provider, unless the e-mail
+// address in the presented token counts as verified: the organization of the provider then owns the domain of the
+// address, and controls the sign-in of the person anyway.
 import { parentOf } from '../../aip/uid.ts'
 import type { Claims } from '../../claims/match.ts'
 import type { Store } from '../../store/db.ts'

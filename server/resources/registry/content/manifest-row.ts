@@ -10,8 +10,9 @@ import type { Reply } from '../../../wire/reply.ts'
 import { unencodedReply } from '../../../wire/reply.ts'
 
 /**
- * The content is null if the manifest has the digest `known`, or if the request does not ask for it. Reading it takes
- * about a sixth of the CPU time of a pull on SQLite. Only digests contain a colon.
+ * `known` is a digest whose content is in memory (known-manifests.ts), or empty. The content in the row is null if the
+ * manifest has this digest, or if the request does not ask for it. Reading it takes about a sixth of the CPU time of a
+ * pull on SQLite. Only digests contain a colon.
  */
 export const manifestRow = (
   { repo, reference, withoutContent }: GetManifestRequest,
