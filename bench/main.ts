@@ -12,6 +12,7 @@ import { benchGet } from './cases/get.ts'
 import { benchGrpc } from './cases/grpc.ts'
 import { benchImport } from './cases/import.ts'
 import { benchLane } from './cases/lane.ts'
+import { benchLimits } from './cases/limits.ts'
 import { benchList } from './cases/list.ts'
 import { benchPages } from './cases/pages.ts'
 import { benchPostgres } from './cases/postgres.ts'
@@ -41,6 +42,7 @@ const benches: Record<string, Bench> = {
   postgres: benchPostgres,
   workers: benchWorkers,
   lane: benchLane,
+  limits: benchLimits,
   registry: benchRegistry,
   console: benchConsole,
 }

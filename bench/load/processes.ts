@@ -89,7 +89,7 @@ export async function startBareServer(file: string, response: unknown): Promise<
  * One client makes more calls than a server admits by default. The limits are raised, not switched
  * off, so that their cost is measured.
  */
-const highRates = ['read', 'list', 'write', 'exchange'].flatMap((name) => [
+export const highRates = ['read', 'list', 'write', 'exchange'].flatMap((name) => [
   `--rate-${name}`,
   ['caller', 'organization', 'address'].map((scope) => `${scope}=10000000`).join(','),
 ])

@@ -6,7 +6,7 @@ import { alternate, median, ratioOf } from '../load/rounds.ts'
 import type { Line } from './report.ts'
 
 /** Many short rounds, so that a disturbance from outside affects both sides of a round. */
-const rounds = 21
+export const rounds = 21
 /** Time for which each side is measured in a round. */
 export const seconds = 0.4
 /** Warm-up: the JIT compiler still improves the code of lists after ten thousand calls. */
