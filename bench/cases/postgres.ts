@@ -1,5 +1,5 @@
 // Get, List and Create on PostgreSQL, without a baseline. The CPU time is that of stemmad, without PostgreSQL.
-import { createDatabase, startCluster } from '../../server/testing/postgres.ts'
+import { startCluster } from '../../server/testing/postgres.ts'
 import type { Sample } from '../load/load.ts'
 import { measure } from '../load/load.ts'
 import { startProcess } from '../load/processes.ts'
@@ -9,6 +9,7 @@ import type { Line } from '../report/report.ts'
 import { plainLine } from '../report/report.ts'
 import type { BenchServer } from '../stores/bench-server.ts'
 import { startBenchServer } from '../stores/bench-server.ts'
+import { postgresSettings } from '../stores/postgres-settings.ts'
 import { measureCreateRates } from './creates.ts'
 import { requestOf } from './rest-ratio.ts'
 
@@ -20,13 +21,7 @@ export async function benchPostgres(): Promise<Line[]> {
   if (cluster instanceof Error)
     return [plainLine('PostgreSQL cannot be started here', cluster.message.slice(0, 60))]
   try {
-    const { url } = await createDatabase(cluster.url)
-    const bench = await startBenchServer(1000, [
-      '--database-url',
-      url,
-      '--secret-key',
-      'only for benchmarks on this machine',
-    ])
+    const bench = await startBenchServer(1000, await postgresSettings(cluster.url))
     try {
       return [...(await reads(bench)), ...(await creates(bench))]
     } finally {

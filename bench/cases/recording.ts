@@ -5,7 +5,7 @@
 // and the connections to it do a part of the work. There, events are sealed 0.1 seconds after they
 // are recorded, so the sealing of the last twentieth of a round is not measured.
 import { join } from 'node:path'
-import { createDatabase, startCluster } from '../../server/testing/postgres.ts'
+import { startCluster } from '../../server/testing/postgres.ts'
 import type { Sample } from '../load/load.ts'
 import { measure } from '../load/load.ts'
 import { startProcess } from '../load/processes.ts'
@@ -15,6 +15,7 @@ import type { Line } from '../report/report.ts'
 import { plainLine } from '../report/report.ts'
 import type { BenchServer } from '../stores/bench-server.ts'
 import { startBenchServer } from '../stores/bench-server.ts'
+import { postgresSettings } from '../stores/postgres-settings.ts'
 import { createRequestOf } from './creates.ts'
 
 const inFlight = 64
@@ -33,10 +34,7 @@ async function benchOnPostgres(): Promise<Line> {
   const cluster = await startCluster({ fsync: true }).catch((error: Error) => error)
   if (cluster instanceof Error)
     return plainLine('PostgreSQL cannot be started here', cluster.message.slice(0, 60))
-  const settings = async () => {
-    const { url } = await createDatabase(cluster.url)
-    return ['--database-url', url, '--secret-key', 'only for benchmarks on this machine']
-  }
+  const settings = () => postgresSettings(cluster.url)
   try {
     return await compare('Creates, PostgreSQL, recorded against not recorded', 'rate', settings)
   } finally {

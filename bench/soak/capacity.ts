@@ -8,7 +8,10 @@ import { startBenchServer } from '../stores/bench-server.ts'
 import type { SoakOptions } from './options.ts'
 
 /** Returns calls per second. */
-export async function measureCapacity({ capacity, serverFlags, workers }: SoakOptions): Promise<number> {
+export async function measureCapacity(
+  { capacity, workers }: SoakOptions,
+  serverFlags: string[],
+): Promise<number> {
   const cores = workers === '1' ? 'server-core' : 'both-cores'
   await using bench = await startBenchServer(200, serverFlags, undefined, cores)
   await using load = startProcess('load-core', 'bench/load/http-load.ts')

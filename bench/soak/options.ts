@@ -14,11 +14,13 @@ export type SoakOptions = {
   attacks: string[]
   /** Number of workers of the server, or `auto`. */
   workers: string
+  /** Whether the server uses PostgreSQL, on the same machine. */
+  isOnPostgres: boolean
   /** Further flags of stemmad. */
   serverFlags: string[]
 }
 
-export const usage = `Usage: npm run soak -- [--seconds 600] [--attacks NAME,NAME] [--workers 1]
+export const usage = `Usage: npm run soak -- [--seconds 600] [--attacks NAME,NAME] [--workers 1] [--postgres]
 Attacks: ${Object.keys(attacks).join(', ')}`
 
 /** Access tokens are valid for an hour, and the phases before the attack use up some of it. */
@@ -27,7 +29,10 @@ const maxSeconds = 3000
 export function parseOptions(args: string[]): SoakOptions {
   const { values } = parseArgs({
     args,
-    options: { seconds: { type: 'string' }, attacks: { type: 'string' }, workers: { type: 'string' } },
+    options: {
+      ...{ seconds: { type: 'string' }, attacks: { type: 'string' }, workers: { type: 'string' } },
+      postgres: { type: 'boolean' },
+    },
   })
   const attack = Number(values.seconds ?? 600)
   if (!(attack >= 5 && attack <= maxSeconds)) throw new Error(`--seconds must be between 5 and ${maxSeconds}`)
@@ -42,6 +47,7 @@ export function parseOptions(args: string[]): SoakOptions {
     capacity: Math.min(5, attack / 10),
     attacks: chosen,
     workers: values.workers ?? '1',
+    isOnPostgres: values.postgres ?? false,
     serverFlags: values.workers === undefined ? [] : ['--workers', values.workers],
   }
 }

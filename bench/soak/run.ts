@@ -2,8 +2,10 @@
 // however the run ends.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startIssuer } from '../../e2e/sign-in/foreign-issuer.ts'
+import { startCluster } from '../../server/testing/postgres.ts'
 import type { Process } from '../load/processes.ts'
 import { startInBackground, startProcess, takeLoopDelay } from '../load/processes.ts'
+import { postgresSettings } from '../stores/postgres-settings.ts'
 import type { AttackCommand, AttackCounts } from './attacks/attacker-process.ts'
 import { measureCapacity } from './capacity.ts'
 import type { ClientCommand, ClientProgress, ClientResult } from './clients/client-process.ts'
@@ -26,11 +28,19 @@ const progressSeconds = 30
 const rehearsal = { seconds: 8, requestsPerSecond: 2000 }
 
 export async function runSoak(options: SoakOptions, signal: AbortSignal): Promise<Measured> {
-  await rehearse(options, signal)
-  const capacity = await measureCapacity(options)
+  await using cleanup = new AsyncDisposableStack()
+  const cluster = options.isOnPostgres ? await startCluster({ fsync: true }) : undefined
+  if (cluster) cleanup.defer(() => cluster.stop())
+  /** Each server has a store of its own. */
+  const newFlags = async () => [
+    ...options.serverFlags,
+    ...(cluster ? await postgresSettings(cluster.url) : []),
+  ]
+  await rehearse(options, await newFlags(), signal)
+  const capacity = await measureCapacity(options, await newFlags())
   signal.throwIfAborted()
   console.log(`capacity: ${capacity.toFixed(0)} Gets per second`)
-  await using processes = await startProcesses(options)
+  await using processes = await startProcesses(await newFlags())
   const { soak, clients, attackers } = processes
   const phase = (name: string, seconds: number) => runPhase(name, seconds, { soak, clients, signal })
   await phase('warm-up', options.warmUp)
@@ -50,8 +60,8 @@ export async function runSoak(options: SoakOptions, signal: AbortSignal): Promis
 }
 
 /** Runs everything once, so that the compile cache has the code of the server and of its threads. */
-async function rehearse(options: SoakOptions, signal: AbortSignal): Promise<void> {
-  await using processes = await startProcesses(options)
+async function rehearse(options: SoakOptions, serverFlags: string[], signal: AbortSignal): Promise<void> {
+  await using processes = await startProcesses(serverFlags)
   const { soak, clients } = processes
   await attack(processes, options, rehearsal.requestsPerSecond)
   await runPhase('rehearsal', rehearsal.seconds, { soak, clients, signal })
@@ -59,7 +69,7 @@ async function rehearse(options: SoakOptions, signal: AbortSignal): Promise<void
 
 type Processes = AsyncDisposable & { soak: SoakServer; clients: Process; attackers: Process }
 
-async function startProcesses({ serverFlags }: SoakOptions): Promise<Processes> {
+async function startProcesses(serverFlags: string[]): Promise<Processes> {
   await using cleanup = new AsyncDisposableStack()
   const issuer = await startIssuer('ES256')
   cleanup.defer(() => issuer.close())
