@@ -50,7 +50,7 @@ onEachStore('the registry with its content in S3', (engine) => {
     await client.expect(416, 'GET', path, { ...withoutFollowing, headers: { range: 'bytes=100-' } })
   })
 
-  test('does not redirect requests of pages of this server, since their Content-Security-Policy forbids it', async () => {
+  test('does not redirect requests from pages of this server, since their Content-Security-Policy forbids it', async () => {
     const headers = { 'sec-fetch-site': 'same-origin' }
     const response = await client.expect(200, 'GET', path, { ...withoutFollowing, headers })
     assert.equal(await response.text(), layer)

@@ -61,7 +61,7 @@ onEachStore('tokens of the registry', (engine) => {
         ...(['POST', `acme/web/blobs/uploads/?mount=${digest}&from=acme/other`] as const),
         'repository:acme/web:pull,push repository:acme/other:pull',
       ],
-      // A name that would end the value of the challenge is left out.
+      // A name with a quotation mark would end the quoted value in the challenge, so it is left out.
       [
         ...(['POST', `acme/web/blobs/uploads/?mount=${digest}&from=x%22,error=%22%0d%0a`] as const),
         'repository:acme/web:pull,push',
@@ -160,7 +160,7 @@ onEachStore('tokens of the registry', (engine) => {
     clockOffset -= 60_000
   })
 
-  test('are bound to the name that the client has written', async () => {
+  test('are accepted only for the name or uid in their scope', async () => {
     const { repos } = (await (
       await fetch(`${url}/registry/v2beta1/repos?name=web`, {
         headers: { authorization: `Bearer ${platform.owner.token}` },
@@ -193,7 +193,7 @@ onEachStore('tokens of the registry', (engine) => {
         assert.equal(await statusOf(token, 'GET', `/v2/acme/mounts/blobs/${digest}`), 404)
       }
     }
-    // The repo that the request names counts, not another one that has the blob and that the token names.
+    // The blob is mounted only from the repo in `from`, even if the token allows pulling it from another repo.
     const both = await tokenFor(`${target} repository:acme/private:pull`)
     const other = `/v2/acme/mounts/blobs/uploads/?mount=${digest}&from=acme/web`
     assert.equal(await statusOf(both, 'POST', other), 202)
@@ -543,8 +543,8 @@ onEachStore('tokens of the registry', (engine) => {
     assert.equal((await withChallenge(url, 'GET', '/v2/', ownerBasic)).status, 200)
     const mount = `/v2/acme/docker/blobs/uploads/?mount=${digestOf('layer')}&from=acme/web`
     assert.equal((await withChallenge(url, 'POST', mount, ownerBasic)).status, 201)
-    // containerd: POST first. It gives up if the challenge to a repeated request contains an error,
-    // but not if the challenge to a new request does.
+    // containerd: POST first. It accepts an error in the first challenge to a request, and gives up if it repeats the
+    // request and the next challenge contains an error.
     const form = { grant_type: 'password', client_id: 'containerd-client', service: 'stemma.test' }
     const password = platform.owner.token
     const scope = 'repository:acme/web:pull'

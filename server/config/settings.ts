@@ -171,7 +171,7 @@ export const settings = {
   terms: setting(
     'STEMMA_TERMS',
     '',
-    'documents that groups can accept, by id and optionally URL, such as terms-of-use.v1=https://example.com/terms; separated by commas',
+    'documents that callers can accept for a group, by id and optionally URL, such as terms-of-use.v1=https://example.com/terms; separated by commas',
   ),
   trustedIssuers: setting(
     'STEMMA_TRUSTED_ISSUERS',
@@ -207,7 +207,7 @@ export const settings = {
   maxConnections: setting(
     'STEMMA_MAX_CONNECTIONS',
     '10000',
-    'how many connections of clients a copy may have, divided among its workers; beyond that, a new one is refused or replaces another',
+    'how many connections of clients a copy may have, divided among its workers; at the limit, the server refuses a new one, or closes another to accept it',
   ),
   maxConnectionsPerNetwork: setting(
     'STEMMA_MAX_CONNECTIONS_PER_NETWORK',

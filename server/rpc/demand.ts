@@ -41,9 +41,9 @@ export function demandOf(
 }
 
 /**
- * The error that lists all violations of the request. Paths of fields in the resource of the
- * request start at the resource. The resource of an update is checked later, after it is merged
- * with the stored one.
+ * The error that lists all violations of the request. Fields of the resource in the request have paths relative to the
+ * resource: `name`, not `group.name`. The resource of an update is checked later, after it is merged with the stored
+ * one.
  */
 function faultOf({ desc, resource }: Method, request: Message): StatusError | undefined {
   const violations = violationsOf(desc.input, request, resource)

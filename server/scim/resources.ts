@@ -97,7 +97,7 @@ export async function answerResource(
           return isDeleted
         })
       let isDone = await deleteBatch(context)
-      // The version that If-Match names ended with the first batch.
+      // If-Match names a version that the first batch has replaced.
       while (!isDone) isDone = await deleteBatch({ ...context, ifMatch: undefined })
       return { status: 204 }
     }

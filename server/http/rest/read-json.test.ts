@@ -415,7 +415,7 @@ test('any JSON is either read or rejected with a StatusError', () => {
   )
 })
 
-test('reports keys in proto spelling, but neither JSON names nor camelCase spellings', () => {
+test('reports a key in proto spelling only if the JSON name differs, and never a key in camelCase', () => {
   const isReported = (text: string, desc: DescMessage) => {
     let reports = 0
     const options = { ...ignoreAll, onProtoName: () => void reports++ }

@@ -1,6 +1,6 @@
--- The other kinds of IAM. The columns `binding_…` contain the row, rendered as a field of a role
--- binding, and the columns `invite_…` as a field of an invite. A row with an empty `shape` is
--- rendered again, with all its columns, at the next start of the server.
+-- The other kinds of IAM. The columns `binding_…` contain the row as it is embedded in role bindings, as JSON and as
+-- protobuf, and the columns `invite_…` as it is embedded in invites. A row with an empty `shape` is rendered again,
+-- with all its columns, at the next start of the server.
 
 /*pg create domain blob as bytea; */
 

@@ -33,8 +33,8 @@ export function requireRuleAccess(grants: Grants, uid: string, merged: Repo, cur
 }
 
 /**
- * If more groups than this have the same name, the caller must be allowed to lift immutability at
- * the new repo itself.
+ * `requireNameAccess` looks for repos in at most this many groups with the same name. If there are more, the caller
+ * must be allowed to lift immutability at the new repo itself.
  */
 const maxNamesakes = 100
 
