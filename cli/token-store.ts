@@ -60,7 +60,7 @@ export async function removeExchangedTokens(
   }
 }
 
-/** A refresh token can be used only once, so only one process at a time may use or replace it. */
+/** A second use of a refresh token can end the sign-in, so only one process at a time may use or replace it. */
 export const withTokenLock = <T>(
   place: Place,
   { env, now }: StoreRuntime,

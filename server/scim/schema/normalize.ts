@@ -1,5 +1,5 @@
-// Reads the attributes that a client sends into their normalized form: spelling of the schema, checked types, no
-// read-only attributes, nothing that the schema does not have. Names such as `__proto__` are in no schema.
+// Normalizes the attributes that a client sends: spelling of the schema, checked types, no read-only attributes,
+// nothing that the schema does not have. Names such as `__proto__` are in no schema.
 import { invalidValue, shortened } from '../errors.ts'
 import { maxTextLength, maxValues } from '../limits.ts'
 import type { Attribute } from './attribute.ts'

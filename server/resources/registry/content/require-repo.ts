@@ -19,7 +19,7 @@ export function* requireRepo(uid: string): Work<void> {
   if (!(yield* first(sql`select 1 from repos where uid = ${uid}`))) throw noRepo()
 }
 
-/** Throws `missing`, the error for content that was not found, or another error if the repo does not exist. */
+/** Throws `missing` because content was not found. If the repo does not exist, throws another error. */
 export function* throwMissing(repo: string, missing: Error): Work<never> {
   yield* requireRepo(repo)
   throw missing

@@ -41,9 +41,9 @@ export function writeOsv(
 }
 
 /**
- * If the id of a record about several packages is an advisory id, the advisories of the record
- * have new ids, and the record's id as an alias (see `readOsv`). Their exports have the new ids:
- * if all had the record's id, an import would read them as one advisory.
+ * An advisory id belongs to one artifact. If a record about several packages has one as its id, `readOsv` makes
+ * it an alias, and each advisory has a new id. Exports contain the new ids: if all had the record's id, an import would
+ * read them as one advisory.
  */
 function renamed({ id, aliases }: OsvRecord, { advisoryId }: Advisory): Partial<OsvRecord> {
   return isAdvisoryId(id) && id !== advisoryId ? { id: advisoryId, aliases: [id, ...(aliases ?? [])] } : {}
