@@ -33,8 +33,8 @@ const majorOf = (node: string) =>
   Number(spawnSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).stdout.split('.')[0])
 
 /**
- * The Node of the tests, with which the server replaces the launcher; and the Node of the machine, if it is another
- * version, with which the launcher starts the Node of the tests as a child process.
+ * The Nodes on which the launcher runs here. On the Node of the tests, the server replaces the launcher. On the Node of
+ * the machine, if it is another version, the launcher starts the Node of the tests as a child process.
  */
 const nodes = [execPath]
 if (machineProgram.node !== execPath && majorOf(machineProgram.node) !== wantedMajor)

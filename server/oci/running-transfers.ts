@@ -1,5 +1,5 @@
-// Limits how many bodies of uploads arrive, and how many blobs are sent, at a time. Each takes memory. If blobs are stored
-// in S3, an upload also takes disk space in the spool folder, and a pull a connection to S3.
+// Limits how many bodies of uploads arrive, and how many blobs are sent, at a time. Each takes memory. If blobs are
+// stored in S3, an upload also takes disk space in the spool folder, and a pull also takes a connection to S3.
 import { tooManyRequests } from '../aip/errors.ts'
 import { rootOf } from '../aip/uid.ts'
 import { networkOf } from '../wire/client-network.ts'

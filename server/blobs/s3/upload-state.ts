@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto'
 export type UploadState = {
   /**
    * Random, and new after each append, so that no two appends return the same state, not even if two
-   * copies continue the same upload. So a hash that is kept in memory for a state is always that of
-   * its content. States of version 0.1 do not contain it.
+   * copies continue the same upload. So a hash that is kept in memory for a state always matches the
+   * bytes that the state describes. States of version 0.1 do not contain it.
    */
   version?: string | undefined
   /** The id of the multipart upload, once a part is full. */

@@ -22,7 +22,7 @@ export function* lockOwnBinding(caller: Caller, uid: string, time: number): Work
 /** The person whose own role binding it is, and its expiry. */
 export type OwnBinding = { person: string; expireTime: number }
 
-/** Those of these role bindings that their identities may delete without a capability. */
+/** Finds the role bindings with these uids that people may delete as their own, without a capability. */
 export function* findOwnBindings(uids: readonly string[], time: number): Work<Map<string, OwnBinding>> {
   if (uids.length === 0) return new Map()
   const rows = yield* all(sql`select uid, identity, expire_time from role_bindings
