@@ -563,8 +563,8 @@ export type UpdateGroupRequest = Message<"platform.iam.v2beta1.UpdateGroupReques
   group?: Group | undefined;
 
   /**
-   * Fields to change, separated by commas, such as `name,description`; `*` means all fields, but
-   * `second_factor_required` only if the request sets it. Without a mask, the call changes the
+   * Fields to change, separated by commas, such as `name,description`; `*` means all fields, of which
+   * `second_factor_required` is changed only if it is present in the request. Without a mask, the call changes the
    * fields that are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
@@ -594,8 +594,8 @@ export type UpdateGroupRequestJson = {
   group?: GroupJson;
 
   /**
-   * Fields to change, separated by commas, such as `name,description`; `*` means all fields, but
-   * `second_factor_required` only if the request sets it. Without a mask, the call changes the
+   * Fields to change, separated by commas, such as `name,description`; `*` means all fields, of which
+   * `second_factor_required` is changed only if it is present in the request. Without a mask, the call changes the
    * fields that are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;

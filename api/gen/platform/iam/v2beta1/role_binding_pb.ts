@@ -861,8 +861,8 @@ export type UpdateRoleBindingRequest = Message<"platform.iam.v2beta1.UpdateRoleB
   roleBinding?: RoleBinding | undefined;
 
   /**
-   * Fields to change, separated by commas, such as `role_uid`; `*` means all fields, but
-   * `expire_time` and `reason` only if they are present in the request. Without a mask, the call
+   * Fields to change, separated by commas, such as `role_uid`; `*` means all fields, of which
+   * `expire_time` and `reason` are changed only if they are present in the request. Without a mask, the call
    * changes the fields that are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
@@ -892,8 +892,8 @@ export type UpdateRoleBindingRequestJson = {
   roleBinding?: RoleBindingJson;
 
   /**
-   * Fields to change, separated by commas, such as `role_uid`; `*` means all fields, but
-   * `expire_time` and `reason` only if they are present in the request. Without a mask, the call
+   * Fields to change, separated by commas, such as `role_uid`; `*` means all fields, of which
+   * `expire_time` and `reason` are changed only if they are present in the request. Without a mask, the call
    * changes the fields that are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;

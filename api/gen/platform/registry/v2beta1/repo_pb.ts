@@ -1446,9 +1446,9 @@ export type UpdateRepoRequest = Message<"platform.registry.v2beta1.UpdateRepoReq
   repo?: Repo | undefined;
 
   /**
-   * Fields to change, separated by commas, such as `name,description`; `*` means all fields, but
-   * `public`, `immutable_tags` and `retention` only if they are present in the request. Without a
-   * mask, the call changes the fields that are present in the request.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all fields, of which
+   * `public`, `immutable_tags` and `retention` are changed only if they are present in the request. Without a mask, the
+   * call changes the fields that are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -1477,9 +1477,9 @@ export type UpdateRepoRequestJson = {
   repo?: RepoJson;
 
   /**
-   * Fields to change, separated by commas, such as `name,description`; `*` means all fields, but
-   * `public`, `immutable_tags` and `retention` only if they are present in the request. Without a
-   * mask, the call changes the fields that are present in the request.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all fields, of which
+   * `public`, `immutable_tags` and `retention` are changed only if they are present in the request. Without a mask, the
+   * call changes the fields that are present in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
