@@ -41,6 +41,7 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
     await page.getByLabel('Description').fill('the application')
     await page.getByLabel('Readme').fill('How to run it')
     await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     await page.locator('.markdown').getByText('How to run it').waitFor()
     // Another change keeps the line breaks of a readme, also those of Windows and at its end.
     const { repos } = await stage.call('GET', '/registry/v2beta1/repos?name=app')
