@@ -477,7 +477,7 @@ onEachStore('a second factor', (engine) => {
       return results
     }
 
-    test('is kept if it is required and the other one is removed at the same time', async () => {
+    test('is not removed if it is the last one, and an organization requires one', async () => {
       const { identity, token } = await addPerson('joy@example.com')
       await platform.store.write(function* () {
         yield sql`insert into passkeys (id, identity, name, public_key, counter, transports, is_synced, create_time)

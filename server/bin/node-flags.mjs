@@ -9,9 +9,9 @@ const semiSpaceMegabytes = (command) => (command === 'import' ? 4 : 8)
 
 /**
  * How much the old generation may grow until it is collected, in percent of its live objects. By default it may become
- * four times as large: a heap with 70 MB of live objects took 280 MB in a soak. With 50 percent, the process took 403 MB
- * in the first two minutes of a soak, and 392 MB with 30: a collection takes long, because its threads have a low
- * priority (`server/threads/priority.ts`), and the heap grows meanwhile.
+ * four times as large: a heap with 70 MB of live objects took 280 MB in a soak. The heap also grows during a
+ * collection, which takes long, because its threads have a low priority (`server/threads/priority.ts`). In the first
+ * two minutes of a soak, the process took 403 MB with 50 percent, and 392 MB with 30.
  */
 const heapGrowingPercent = 30
 
