@@ -41,8 +41,8 @@ export async function readImageConfig(
 
 /**
  * For each image its digest, and the function that reads its SBOM. An image that is named several times, by its digest
- * or by indexes that contain it, is returned once. Up to 3 MiB of manifests are parsed for each image, so this function lets other
- * calls run between two images.
+ * or by indexes that contain it, is returned once. Up to 3 MiB of manifests are parsed for each image, so this function
+ * lets other calls run between two images.
  */
 export async function findSboms(
   deps: Dependencies,
