@@ -107,7 +107,7 @@ function compile(filter: Filter, scope: Scope): Test {
   }
 }
 
-/** A comparison of a short value takes as long as that of this many characters. */
+/** The fixed cost of comparing a value: as much as comparing this many characters. */
 const charactersPerValue = 16
 
 function paidFor(values: unknown[], budget: Budget): unknown[] {
