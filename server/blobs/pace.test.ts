@@ -29,7 +29,7 @@ async function hashInTurns(uploads: number, algorithm: 'sha256' | 'sha512'): Pro
   return turns
 }
 
-test('hashes at most 4 MiB in one turn of the event loop, and a third of it with SHA-512', async () => {
+test('hashes at most 4 MiB in one turn of the event loop, or a third of that with SHA-512', async () => {
   for (const [algorithm, batches] of [
     ['sha256', 8],
     ['sha512', 3],

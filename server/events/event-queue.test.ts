@@ -130,7 +130,7 @@ onEach(['SQLite', 'PostgreSQL'], 'events without a transaction', (testStore) => 
     await queue.stop()
   })
 
-  test('whose insert has failed count towards the capacity', async () => {
+  test('count towards the capacity even after a failed insert', async () => {
     const { queue, counts, add } = open({ store: failingFirst(store, [unavailable()]), capacity: 3 })
     add('a', 'b', 'c')
     await queue.flush()
