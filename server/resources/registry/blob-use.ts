@@ -2,9 +2,9 @@
 import { raw } from '../../store/sql.ts'
 
 /**
- * The registry reports a blob as missing if its repo has not used it since this time. It begins to do so an hour (or
- * half of the grace period, if that is shorter) before a collection may remove the blob. So a client that is told that
- * the repo has a blob has at least that long to push the manifest.
+ * The registry reports a blob as missing if its repo last used it at this time or earlier. So a blob is reported as
+ * missing an hour (or half of the grace period, if that is shorter) before a collection may remove it, and a client
+ * that is told that the repo has a blob has at least that long to push the manifest.
  */
 export const lastUseCutoff = (now: number, graceMs: number): number =>
   now - graceMs + Math.min(3_600_000, graceMs / 2)

@@ -3,8 +3,8 @@ import type { Table } from '../table.ts'
 import type { Region } from './listing.ts'
 
 /**
- * One scan reads one region of one group, or many points, or many small subtrees. The condition for subtrees joins
- * `table`, the table of the list.
+ * One scan reads one region of one group, or many points, or many small subtrees. `table` is the table of the list,
+ * which the SQL for subtrees joins with their ranges of uids.
  */
 export type ScanRegion =
   | GroupRegion
