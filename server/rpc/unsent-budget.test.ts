@@ -37,7 +37,7 @@ describe('the budget of unsent bytes', () => {
     assert.throws(() => reserve(person(1), 1), ofCaller)
   })
 
-  test('asks for room in the limits of the client only', () => {
+  test('before a write, checks only the limits of the client, not that of all clients', () => {
     const budget = openUnsentBudget({ limits })
     const [first, second, third] = [1, 2, 3].map((at) => ({ identity: person(at), address: '' }))
     assert.ok(first && second && third)

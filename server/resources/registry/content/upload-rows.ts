@@ -22,9 +22,8 @@ export type StoredUpload = {
 }
 
 /**
- * The digest that the client has named for the upload, or null. Also null if the lease of an
- * earlier request expired before that request saved or ended the upload: the bytes of the upload
- * may then have become those of the blob.
+ * The digest that the client has named for the upload, or null. Also null if the lease of an earlier request expired
+ * before that request saved or ended the upload, because that request may have stored the bytes as the blob.
  */
 type WithDigest = { namedDigest: string | null }
 
