@@ -149,7 +149,7 @@ onEachStore('public repos', (engine) => {
       }
     })
 
-    test('cost few statements to look for, however many parts a name has', async () => {
+    test('are looked for with few SQL statements, however many parts a name has', async () => {
       await Promise.all([1, 2].map(() => platform.addOrganization('long')))
       const long = `long/${'a/'.repeat(590)}a`
       const { status, body } = await getToken(url, [`repository:${long}:pull`])

@@ -57,7 +57,7 @@ export function openEventQueue(options: EventQueueOptions): EventQueue {
     if (lost > 0) onLost(lost)
     lost = 0
   }
-  /** One turn at a time, because each takes the batch that the previous one may have left. */
+  /** One turn at a time, because a turn begins with the batch that the previous turn failed to insert, if any. */
   function takeTurn(maxBatches: number): Promise<void> {
     turns++
     running = running

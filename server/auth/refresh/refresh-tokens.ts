@@ -172,9 +172,9 @@ function* insertSuccessor(
 }
 
 /**
- * The newest token of the family, exactly as it was issued. It is not the direct successor if another program that
- * shares the token has already used that one. If another version of the server issued the newest token, its secret is
- * unknown: returns the reason of the refusal, without ending the family.
+ * The newest token of the family, exactly as it was issued. If another program that shares the token has already used
+ * its direct successor, the newest token is a later one. If another version of the server issued the newest token, its
+ * secret is unknown: returns the reason of the refusal, without ending the family.
  */
 function* findSuccessor(
   deps: RefreshDependencies,

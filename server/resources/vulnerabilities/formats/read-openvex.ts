@@ -32,7 +32,7 @@ export function readOpenVex(value: unknown): ImportedAdvisory[] {
     const advisory = advisoryOf(source, claims, head, isSharedName)
     characters += advisory.record.length
     if (characters > maxStoredCharacters)
-      throw new RecordError('statements name too many products for statements of this size')
+      throw new RecordError('the statements name too many products for their size')
     return advisory
   })
 }
