@@ -121,7 +121,7 @@ function requireSmall(bytes: number): void {
     )
 }
 
-/** Gives resources that lost members or memberships new versions. */
+/** Raises the versions of resources that lost members or memberships. */
 export function* raiseVersions({ table }: StoredType, uids: readonly string[], now: number): Work<void> {
   for (const some of portions(uids))
     yield sql`update ${raw(table)} set version = version + 1,

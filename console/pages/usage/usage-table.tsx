@@ -80,7 +80,7 @@ function sourceOf({ limit, limitGroupUid, defaultLimit }: KindUsageJson, group: 
   return limitGroupUid === group ? 'this group' : 'a group above'
 }
 
-/** How many the group has, and how much of the limit is used, which may be that of a group above. */
+/** The usage of the group, and how much of the limit is used. The limit may be that of a group above. */
 function Bar({ entry: { used = '0', limit, limitUsed = used, kind } }: { entry: KindUsageJson }) {
   const max = Number(limit ?? 0)
   return (

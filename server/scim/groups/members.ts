@@ -40,7 +40,7 @@ export function changedMembers(current: ReadonlySet<string>, changes: readonly C
       if (op !== 'remove')
         throw badRequest('mutability', 'a member cannot be changed; add and remove members')
       members.delete(idSelectedBy(target.selection.filter))
-      // RFC 7644 section 3.5.2.1. `replace` without a value would remove all members.
+      // `add` needs a value (RFC 7644 section 3.5.2.1). `replace` without a value would remove all members.
     } else if (op !== 'remove' && value === undefined) throw invalidValue(`${target.path} needs a value`)
     else if (op === 'add') for (const id of idsOf(value)) members.add(id)
     else if (op === 'replace') members = new Set(idsOf(value))
