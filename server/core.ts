@@ -68,7 +68,7 @@ export type CoreOverrides = AuthenticationOverrides & {
   clock?: () => number
   /** Maximum bytes of large responses that clients have not read yet. */
   unsentLimits?: Partial<UnsentLimits>
-  /** How often a stream of events sends something if there are none. */
+  /** How often a stream without events sends something. */
   tailHeartbeatMs?: number | undefined
 }
 

@@ -29,7 +29,7 @@ export function openLog(
   return logTo(isBuffered ? buffer(output) : output, level, now)
 }
 
-/** A write to a pipe that is longer than PIPE_BUF may be mixed with that of another thread. */
+/** A write of more than PIPE_BUF bytes to a pipe may be mixed with that of another thread. */
 const lockedSink = (sink: Sink, lock: Int32Array<SharedArrayBuffer>): Sink => ({
   write: (text) => withLock(lock, () => sink.write(text)),
 })

@@ -194,7 +194,7 @@ export function errorResponsesOf(operation: Operation): ErrorResponse[] {
   return [
     errorResponses.invalidRequest,
     ...(needsToken ? [errorResponses.unauthenticated] : []),
-    ...(needsToken && !isOpenList(method) ? [errorResponses.permissionDenied] : []),
+    ...(needsToken && !isListWithoutScope(method) ? [errorResponses.permissionDenied] : []),
     ...(mayNameMissing(operation) ? [errorResponses.notFound] : []),
     ...(body?.type === 'application/json' ? [errorResponses.conflict] : []),
     ...(acceptsIfMatch ? [errorResponses.changed] : []),
@@ -205,7 +205,7 @@ export function errorResponsesOf(operation: Operation): ErrorResponse[] {
 }
 
 /** Whether the call is a list of everything that the caller may see, which is empty for a caller without access. */
-const isOpenList = ({ desc, isRead, access, scope }: Method) =>
+const isListWithoutScope = ({ desc, isRead, access, scope }: Method) =>
   /^(?:List|Export)/.test(desc.name) && isRead && Boolean(access?.capabilities.length) && scope.length === 0
 
 /** Whether the call can be about something that does not exist. */

@@ -93,7 +93,7 @@ function costOfLimits(method: ReturnType<typeof describeMethod>): () => number {
 function lineOf(label: string, call: number, limits: number): Line {
   const ratio = (call - limits) / call
   return {
-    label: `${label}, without its limits against with them`,
+    label: `${label}, without limits against with limits`,
     measured: `${(call - limits).toFixed(1)} µs of CPU`,
     baseline: `${call.toFixed(1)} µs of CPU`,
     ...{ ratio: ratio.toFixed(3), goal: minRatio.toFixed(2), isMet: ratio >= minRatio },

@@ -62,7 +62,7 @@ export const TextField = ({ label, name, hint, problem, ...rest }: TextFieldProp
   </Labelled>
 )
 
-/** A date and a time. JavaScript does not parse the years after 9999 that the browser would accept, nor does the API. */
+/** A date and a time. The browser would accept years after 9999, but neither JavaScript nor the API parses them. */
 export const TimeField = (props: TextFieldProps) => (
   <TextField type="datetime-local" max="9999-12-31T23:59" {...props} />
 )

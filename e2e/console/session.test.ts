@@ -203,7 +203,7 @@ onEachStore('a console session', (engine) => {
     assert.deepEqual(await listed(), before)
   })
 
-  test('that is signed out also ends the session at the sign-in pages, even if their cookie is not sent', async () => {
+  test('ends with a sign-out, and so does the session at the sign-in pages, even if its cookie is not sent', async () => {
     const listed = () => platform.store.query(sql`select id from sign_ins where identity = ${person}`)
     const before = await listed()
     const visitor = await signIn()

@@ -135,7 +135,7 @@ async function linkPrograms(folder: string, home: string): Promise<string> {
 }
 
 function killGroup(pid: number): void {
-  // 0 is the group of the test runner itself. It would be read from an empty file.
+  // 0 is the group of the test runner itself. An empty pid file is read as 0.
   if (pid <= 0) return
   try {
     process.kill(-pid, 'SIGKILL')

@@ -109,7 +109,7 @@ onEachStore('a store whose rows were changed', (engine) => {
     rmSync(dirname(file), { recursive: true })
   })
 
-  test('has no head printed for a chain whose first entry is wrong, so that the others can be compared', async () => {
+  test('has no head printed for a chain whose first entry is wrong, so that the heads of other chains can be compared', async () => {
     assert.equal((await stemmad('keys', 'rotate')).code, 0) // adds an entry to the log of the server
     await sealAll(platform.store)
     const at = sql`root = ${root} and sequence = 1`

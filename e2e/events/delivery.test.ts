@@ -549,7 +549,7 @@ onEachStore('the delivery of an event', (engine) => {
     assert.deepEqual(subjectsOf(sink), groups)
   })
 
-  test('waits in the event log while 1000 events wait for another attempt; no turn is due before it', async () => {
+  test('does not begin while 1000 events wait for another attempt, and no turn is due before that attempt', async () => {
     const sink = await addSink()
     await platform.app.deliverEvents() // seals the creation of the organization
     const { uid } = await subscribe(sink.url, { eventTypes: ['dev.stemma.api.iam.group.'] })

@@ -43,7 +43,7 @@ async function open(port: number, localAddress: string): Promise<Socket> {
 const closed = (socket: Socket | ClientHttp2Stream | ClientHttp2Session) =>
   new Promise<void>((resolve) => void (socket.closed ? resolve() : socket.once('close', () => resolve())))
 
-/** Returns the first data of the response, or text that does not start with `HTTP` if the connection is closed. */
+/** Returns the first data of the response. If the connection closes instead, the result does not start with `HTTP`. */
 async function ask(socket: Socket): Promise<string> {
   socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n')
   const [data] = (await Promise.race([once(socket, 'data'), once(socket, 'close')])) as [unknown]

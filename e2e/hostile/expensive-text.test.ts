@@ -203,7 +203,7 @@ describe('text that takes much time or memory to check', () => {
         }
     })
 
-    test('if a pattern is much larger than its text: by repeats, or by ranges whose case is ignored', async () => {
+    test('if the expanded length of a pattern is too large because of repeats, or of ranges whose case is ignored', async () => {
       const { token, organization: parent } = setUp.platform.owner
       const repeated = `(${'a'.repeat(239)})${'\\Q\\E{10}'.repeat(3)}`
       for (const subjectPattern of [repeated, `(?i)[${'B-\u{1e943}'.repeat(60)}]`])

@@ -244,7 +244,7 @@ examples(
       assert.equal((await fail(bindings.updateRoleBinding, own, robot.token)).code, 7)
     },
 
-    async 'once expired, neither protect their identity from changes nor let a person get new ones'(stage) {
+    async 'once expired, neither protect their identity from changes nor let an owner bind a person'(stage) {
       const { platform, owner, succeed, fail } = stage
       const group = await makeGroup(stage)
       const claimMatch = { issuer: 'https://issuer.test', subject: 'robot' }

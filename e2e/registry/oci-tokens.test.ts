@@ -413,7 +413,7 @@ onEachStore('tokens of the registry', (engine) => {
     assert.deepEqual(decodeJwt(body.token).scopes, limits.scopes)
   })
 
-  test('are issued for access tokens of the API or the registry, and those are accepted directly', async () => {
+  test('are issued for access tokens of the API or the registry; requests can also use these access tokens directly', async () => {
     const {
       keys,
       config,

@@ -156,7 +156,7 @@ examples('retention of tags', {
     assert.deepEqual(await tagsOf(platform.store, repo), ['latest', signature])
   },
 
-  async 'keeps a tag of referrers of a sha512 digest, of which its name contains the first 64 digits'(stage) {
+  async 'keeps a tag of referrers whose name contains the first 64 digits of a sha512 digest'(stage) {
     const { platform, succeed } = stage
     const repo = await makeRepo(stage, { retention: { rules: [{ tags: ['latest'] }] } })
     const digest = `sha512:${'ab'.repeat(64)}`

@@ -146,7 +146,7 @@ describe('passkeys', { timeout: 300_000, skip: noChromium ?? false }, () => {
       await page.getByRole('alert').filter({ hasText: 'cannot be used here' }).waitFor()
     })
 
-    test('of accounts that lost their address to an account that the operator added are refused', async () => {
+    test('are refused if their account has lost its address to an account that the operator added', async () => {
       const deps = { passwords: openPasswords(randomBytes, passwordCost), secret: platform.secret }
       const people = peopleOf({ access: operatorAccess, now: Date.now, random: randomBytes })
       /** Adds an account that claims an address, and its passkey. */
@@ -268,7 +268,7 @@ describe('passkeys', { timeout: 300_000, skip: noChromium ?? false }, () => {
       const refusal = [identity, identity, 'sign-in', '', Code.UNAUTHENTICATED, '{"by":"hwk"}']
       assert.deepEqual(await refusals(), Array(5).fill(refusal))
 
-      // A higher stored counter: the authenticator that answers is a copy of an earlier state.
+      // A stored counter above that of the response: the response may come from a copy of the authenticator.
       const setCounter = (counter: number) =>
         platform.store.write(function* () {
           yield sql`update passkeys set counter = ${counter} where id = ${id}`

@@ -23,9 +23,9 @@ const heapGrowingPercent = 30
 const initialHeapMegabytes = 64
 
 /**
- * Loading decodes the descriptors of the contract, which stay in memory. V8 concludes that lists in messages live long,
- * and puts the lists of requests into the old generation too, where they keep the whole request in memory until a full
- * collection. Without this flag, each collection during a BatchCheckAccess of 1000 questions copied
+ * At its start, the server decodes the descriptors of the contract, which stay in memory. V8 concludes that lists in
+ * messages live long, and puts the lists of requests into the old generation too, where they keep the whole request in
+ * memory until a full collection. Without this flag, each collection during a BatchCheckAccess of 1000 questions copied
  * a quarter of the allocated bytes.
  */
 const noPretenuring = '--no-allocation-site-pretenuring'

@@ -1,6 +1,5 @@
-// The hashes of unfinished uploads. Node cannot store the state of a hash, so it is in memory only. If it is missing,
-// because the server restarted, another copy of the server has it or it was evicted, the upload is read again when it
-// is finished.
+// The hashes of unfinished uploads. Node cannot store the state of a hash, so it is in memory only. It is missing after
+// a restart, after an eviction, and on other copies of the server. The upload is then read again when it is finished.
 import { createHash, type Hash } from 'node:crypto'
 import { BoundedMap } from '../bounded-map.ts'
 import type { Batch } from './batches.ts'

@@ -8,8 +8,8 @@ import { threadPrograms } from '../package-files.ts'
 const server = join(import.meta.dirname, '..')
 
 /**
- * Modules that stay outside of the bundle: the launcher has loaded its own already, and in a clone the console is bundled
- * from its sources at the first request for it.
+ * Modules that stay outside of the bundle: those of server/bin, which the launcher has loaded already, and
+ * bundle-sources.ts, which bundles the console of a clone at the first request for it.
  */
 const outside = /\/bin\/[a-z-]+\.mjs$|^\.\/bundle-sources\.ts$/
 

@@ -9,7 +9,7 @@ export type IssuerRule = {
 
 type IssuerSettings = { baseUrl: string; authUrl: string; trustedIssuers: readonly string[] }
 
-/** Our own issuer is trusted wherever it is served. */
+/** The issuer of this server is trusted, whatever its URL is. */
 export function issuerRuleOf({ baseUrl, authUrl, trustedIssuers }: IssuerSettings): IssuerRule {
   return { isLoopbackAllowed: isLoopback(new URL(baseUrl)), trusted: [...trustedIssuers, authUrl] }
 }

@@ -88,7 +88,7 @@ export function openSealer(options: SealerOptions): Sealer {
     async stop() {
       isStopped = true
       clearTimeout(timer)
-      // Awaited even if it leaves nothing to seal, because the store may be closed next.
+      // Waits for a running attempt even if nothing is left to seal, because the store may be closed next.
       await running
       await catchUp().catch(onError)
     },

@@ -24,7 +24,7 @@ export function withNarrowingAdvice(method: Method, error: StatusError): StatusE
 
 /** Undefined if the request has neither pages nor filters, or if callers do not set its fields themselves. */
 function adviceFor({ desc: { name: methodName, input }, bindings, isStream }: Method): string | undefined {
-  // Clients of the registry protocol do not know the fields of the methods without bindings.
+  // Only other doors, such as the registry, call methods without bindings. Their clients do not know the fields.
   if (bindings.length === 0) return undefined
   // Some questions have the cost of a list, but no filters.
   if (!isStream && !methodName.startsWith('List')) return undefined

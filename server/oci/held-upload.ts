@@ -74,8 +74,8 @@ async function endUpload(
 ): Promise<void> {
   const { id, lease } = upload
   try {
-    // The bytes first: if the disk is full, the row can be deleted only when there is space.
-    // Without a lease, the row first: if another request uses the upload, `cancelUpload` throws.
+    // With a lease, the bytes are deleted first: on a full disk, that makes space for deleting the row.
+    // Without a lease, the row is deleted first: if another request uses the upload, `cancelUpload` throws.
     if (lease !== '') await deps.blobs.discard({ id })
     await call(deps, exchange, Content.method.cancelUpload, () => upload)
     if (lease === '') await deps.blobs.discard({ id })

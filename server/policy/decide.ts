@@ -21,9 +21,9 @@ export function accessEnd(list: readonly Grant[], bits: readonly number[], uid: 
 }
 
 /**
- * The same decision for many uids. The grants at a uid and above it are collected once. To find them takes one look-up
- * for a uid that was asked about before and three for another uid with the same parent, however deep the tree is and
- * however many grants there are.
+ * The same decision for many uids. The grants at a uid and above it are collected once. They are then found with one
+ * look-up for a uid that was asked about before, and with three for another uid with the same parent, however deep the
+ * tree is and however many grants there are.
  */
 export function openDecisions(list: readonly Grant[]): AccessEnd {
   const nowhere: Level = { grants: [], ends: new Map() }

@@ -318,7 +318,7 @@ export type GrantsAndRow = { grants: Grants; row: Row | undefined }
 
 /**
  * Reads a row together with the grants that apply to it. PostgreSQL runs one statement without a
- * transaction, and SQLite does not read grants that are remembered.
+ * transaction. On SQLite, remembered grants are not read again.
  */
 export function readGrantsAndRow(
   store: Store,

@@ -10,8 +10,9 @@ export type UnsentBudget = {
   /** Counts bytes for a client until the returned function is called. Throws if there would be too many. */
   reserve(client: UnsentClient, bytes: number): () => void
   /**
-   * Like `reserve`, but never throws. For responses to writes: an error would say that a change was refused that was
-   * made. `requireRoom` is called before the write, so a client exceeds its limits only by writes that run together.
+   * Like `reserve`, but never throws. For responses to writes: an error would wrongly tell the client that the change
+   * was not made. `requireRoom` is called before the write, so a client exceeds its limits only by writes that run
+   * together.
    */
   count(client: UnsentClient, bytes: number): () => void
   /** Throws if the client has used up one of its own limits. The totals of all clients do not matter. */

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream'
 
-/** Calls the listener when the response is closed, or at once if it is: a client can disconnect while its call runs. */
+/** Calls the listener when the response is closed, or now if it already is: a client can disconnect during its call. */
 export function onClosed(
   response: Pick<Writable, 'closed' | 'destroyed' | 'once'>,
   listener: () => void,

@@ -34,7 +34,7 @@ type RemoveMappingsProps = PageProps & {
   mappings: readonly { uid: string; label: string }[]
 }
 
-/** Removes the mappings that are ticked, all or none. */
+/** Removes the ticked mappings in one call, which deletes all of them or none. */
 export function RemoveMappings({ place, provider, mappings }: RemoveMappingsProps) {
   const ticked = useSignal<ReadonlySet<string>>(new Set())
   const { run, isRunning, error } = useWrite(

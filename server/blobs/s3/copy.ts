@@ -52,7 +52,7 @@ async function allEnded(running: Promise<void>[]): Promise<void> {
   for (const result of results) if (result.status === 'rejected') throw result.reason
 }
 
-/** A generator, because an error in one of the loops that share it ends it, so the others copy no further ranges. */
+/** The copying loops share one generator: an error in one loop ends it, so the other loops copy no further ranges. */
 function* rangesOf(size: number, length: number): Generator<[index: number, ByteRange]> {
   for (let index = 0; index * length < size; index++)
     yield [index, { first: index * length, last: Math.min(size, (index + 1) * length) - 1 }]

@@ -60,7 +60,10 @@ async function bindHost(createServer: () => Server, options: HostOptions): Promi
   return servers
 }
 
-/** Throws if another server listens on the port, which `reusePort` would allow. Returns a free port for port 0. */
+/**
+ * Throws if another server listens on the port. Binding with `reusePort` could succeed nevertheless.
+ * Returns a free port for port 0.
+ */
 async function requireUnusedPort(host: string, port: number, isOptional: boolean): Promise<number> {
   const probe = createProbe()
   const isBound = await bind(probe, { host, port, reusePort: false }, isOptional)

@@ -88,9 +88,8 @@ function* boundRoles({ caller: { identity }, time, list }: Grants): Work<WhoAmI_
 const listGroupsBits = new Set([capabilityOf(Capability.CAP_IAM_GROUPS_LIST)?.bit ?? -1]) // every capability has a bit
 
 /**
- * The capabilities that remain within the limits of the token (`scopes`, `cap`), by group. A caller who is bound
- * above a group of `scopes` may lack the capability to see that group. Therefore its name and other fields are shown
- * only if the caller may list groups there, otherwise only its uid.
+ * The capabilities that remain within the limits of the token (`scopes`, `cap`), by group. If the caller may not list
+ * a group, only its uid is shown.
  */
 function* limitedCapabilities(grants: Grants): Work<WhoAmI_Capability[]> {
   const { list } = grants

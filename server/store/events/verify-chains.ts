@@ -75,7 +75,7 @@ async function verifyChain(store: Store, root: string): Promise<ChainVerdict> {
   }
 }
 
-/** `deleted`: retention has deleted the entry and the one after it; only the hash of the last deleted entry is kept. */
+/** `deleted`: retention has deleted the entry with its hash. Only the hash of the last deleted entry is kept. */
 export type HeadVerdict = 'same' | 'replaced' | 'deleted'
 
 /** Compares a chain with the head that it had earlier. */

@@ -86,7 +86,7 @@ function* countRareTrigrams(index: PostingIndex, trigrams: readonly number[]): W
   const isEnough = () => counted.length >= usedTrigrams || counted.some(({ count }) => count <= fewDocuments)
   for (let packs = firstCountedTrigramPacks; packs <= packLimit; packs *= 8) {
     if (uncounted.length === 0 || isEnough()) break
-    // If some must be left out, the first ones: the end of CVE-2026-1234 is more specific than its beginning.
+    // If there are too many, the first ones are left out: the end of CVE-2026-1234 is more specific than its beginning.
     uncounted = uncounted.slice(-countedPackLimit / packs)
     const counts = yield* countFirstPacks(index, uncounted, packs)
     const common: number[] = []

@@ -8,7 +8,7 @@ import { isBusy } from './errors.ts'
 export const lockRetryMs = 5
 
 export type WriteLock = {
-  /** Begins a transaction. False if another process has the lock, and after `onFailure`. */
+  /** Begins a transaction. Returns false if another process has the lock, or if `onFailure` was called. */
   begin(): boolean
   /** Whether another process had the lock at the last attempt. */
   isTaken(): boolean

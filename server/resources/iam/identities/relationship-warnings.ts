@@ -47,7 +47,7 @@ const patternsOf = ({ sub, aud, claimPatterns }: Identity_ClaimMatch): FieldPatt
 ]
 
 const unsplitUrl =
-  'contains :// but does not start with a scheme, so a URL is matched as one text, in which .+ also matches the / after a host; start each alternative (a|b) with the scheme, such as https?://'
+  'contains :// but does not start with a scheme, so .+ also matches the / after a host; start each alternative (a|b) with the scheme, such as https?://'
 
 const everySubject: Warning = {
   field: 'claim_match.subject_pattern',

@@ -51,8 +51,8 @@ function patternIssuerOf({ relationship }: Identity): string | null {
 }
 
 /**
- * The organization, other than that of the identity, whose uid the subject or its pattern contains. Tokens of its
- * identities may match. Null if there is none or several.
+ * The subject or its pattern can contain the uid of another organization. Tokens of its identities may then match.
+ * Returns that uid; null if there is none, or more than one.
  */
 function trustedRootOf({ uid, relationship }: Identity): string | null {
   const { value: subject = '' } = relationship.case === 'claimMatch' ? relationship.value.sub : {}

@@ -13,10 +13,9 @@ export function* removeDependents(access: WriteAccess, provider: string, now: nu
     (yield* removeMappingsOf(access, provider)) ||
     (yield* removeMembersOf(provider)) ||
     (yield* removeScimBatch(provider))
-  // The provider exists until the last batch is deleted. Its token is revoked now, so that SCIM
-  // adds nothing. Provisioning is enabled, even if it was paused, so that people without a SCIM
-  // user cannot sign in: such a person may have been deactivated, and their SCIM user deleted by a
-  // batch.
+  // The provider exists until the last batch is deleted. Its token is revoked now, so that SCIM adds nothing. While
+  // provisioning is enabled, people without a SCIM user cannot sign in. So it is enabled, even if it was paused:
+  // otherwise people who were deactivated could sign in after a batch has deleted their SCIM user.
   if (
     hasMore &&
     settings &&

@@ -51,7 +51,7 @@ describe('the end of life', () => {
     const [before, during, after] = [at('2026-01-30'), at('2026-02-01'), at('2026-08-01')]
     const ended = version('3', '2026-01-31')
     const months = { gracePeriodMonths: 6 }
-    // Six months after 31 January. One month after it is 3 March (see the last line), because there is no 31 February.
+    // Six months after 31 January. In the last line, one month after 31 January is 3 March, as there is no 31 February.
     const expiry = at('2026-07-31')
     assert.deepEqual(graceOf(ended, months, true, before), {
       tagStatus: TAG_ACTIVE,
