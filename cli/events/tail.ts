@@ -47,8 +47,8 @@ const resume = (request: JsonObject, { sequence }: JsonObject): JsonObject => ({
 })
 
 /**
- * The last response has no event. A stream without it was ended early, as by a server that stops, and is continued after
- * its last event.
+ * The last response of a complete stream has no event. A stream that ends with an event was ended early, as by a server
+ * that stops, and is continued after this event.
  */
 async function* existingEvents(
   connection: Connection,

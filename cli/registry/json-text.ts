@@ -74,7 +74,7 @@ function insertMember(text: string, start: number, member: string, { unit, depth
   return `${text.slice(0, start + 1)}${line}\n${unit.repeat(depth - 1)}${text.slice(close)}`
 }
 
-/** Removes the member at a path of names, also if the last name is repeated. */
+/** Removes the member at a path of names. If several members have the last name of the path, all are removed. */
 export function removeAt(text: string, path: string[]): string {
   const [key = '', ...rest] = path
   for (let previous = text; ; ) {
