@@ -64,7 +64,7 @@ describe('the error of a call that took too long', () => {
       assert.equal(withNarrowingAdvice(describeMethod(method), error), error)
   })
 
-  test('stays as it is for questions that cost as much as a list', () => {
+  test('stays as it is for a method that is not a list, even if it costs as much as one', () => {
     const error = deadlineExceeded()
     assert.equal(withNarrowingAdvice(describeMethod(ReposService.method.previewRetention), error), error)
   })

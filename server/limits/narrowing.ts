@@ -26,7 +26,7 @@ export function withNarrowingAdvice(method: Method, error: StatusError): StatusE
 function adviceFor({ desc: { name: methodName, input }, bindings, isStream }: Method): string | undefined {
   // Only other doors, such as the registry, call methods without bindings. Their clients do not know the fields.
   if (bindings.length === 0) return undefined
-  // Some questions have the cost of a list, but no filters.
+  // Some methods that are not lists cost as much as one, but have no filters.
   if (!isStream && !methodName.startsWith('List')) return undefined
   // Some streams have the request of a list, but no pages.
   const hasPages = !isStream && input.fields.some(({ name }) => name === 'page_size')
