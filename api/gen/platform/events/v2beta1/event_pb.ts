@@ -91,9 +91,10 @@ export const TailEventsRequestSchema: GenMessage<TailEventsRequest, {jsonType: T
  */
 export type TailEventsResponse = Message<"platform.events.v2beta1.TailEventsResponse"> & {
   /**
-   * The event as a CloudEvent 1.0 in JSON format. Absent in a response that only states the sequence number: one is sent
-   * after the events that exist, and whenever no event was sent for 15 seconds. Without `follow`, the stream ends after
-   * the events that exist. If it ends with an event, or with an error, there may be more after the last `sequence`.
+   * The event as a CloudEvent 1.0 in JSON format. Absent in a response that only states the sequence number. Such a
+   * response is sent after the events that exist, and whenever no event was sent for 15 seconds. Without `follow`, a
+   * complete stream ends with such a response. If it ends with an event or an error instead, there may be more events
+   * after the last `sequence`.
    *
    * @generated from field: google.protobuf.Struct event = 1;
    */
@@ -115,9 +116,10 @@ export type TailEventsResponse = Message<"platform.events.v2beta1.TailEventsResp
  */
 export type TailEventsResponseJson = {
   /**
-   * The event as a CloudEvent 1.0 in JSON format. Absent in a response that only states the sequence number: one is sent
-   * after the events that exist, and whenever no event was sent for 15 seconds. Without `follow`, the stream ends after
-   * the events that exist. If it ends with an event, or with an error, there may be more after the last `sequence`.
+   * The event as a CloudEvent 1.0 in JSON format. Absent in a response that only states the sequence number. Such a
+   * response is sent after the events that exist, and whenever no event was sent for 15 seconds. Without `follow`, a
+   * complete stream ends with such a response. If it ends with an event or an error instead, there may be more events
+   * after the last `sequence`.
    *
    * @generated from field: google.protobuf.Struct event = 1;
    */
