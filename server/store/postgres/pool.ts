@@ -21,6 +21,7 @@ export function openPool(options: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
     ...connectionOf(options.url),
     max: options.connections,
+    pipeline: true, // `postgres.ts` sends statements before earlier ones are answered
     connectionTimeoutMillis: options.connectionTimeoutMs,
     idleTimeoutMillis: 30_000,
     statement_timeout: options.statementTimeoutMs,

@@ -48,17 +48,22 @@ export function openPostgres(options: PostgresOptions): Store {
   function transaction<T>(
     begin: string,
     work: () => Work<T>,
-    { timeoutMs, deadline }: { timeoutMs: number; deadline: number },
+    { timeoutMs, deadline, isRead }: { timeoutMs: number; deadline: number; isRead: boolean },
   ): Promise<T> {
     const attempt = (state: AttemptState) =>
       withConnection(pool, async (client) => {
         const remainingMs = Math.max(1, Math.ceil(deadline - clock.now()))
         const replyTimeoutMs = timeoutMs + replyMarginMs
         const run = (text: string) => client.query(withReplyTimeout({ text }, replyTimeoutMs))
-        await run(withTimeout(begin, Math.min(timeoutMs, remainingMs), readTimeoutMs))
-        const value = await runWork({ client, texts, replyTimeoutMs }, work(), clock.now, deadline)
+        const begun = run(withTimeout(begin, Math.min(timeoutMs, remainingMs), readTimeoutMs))
+        begun.catch(() => {}) // it is awaited below, unless a statement fails first
+        const value = await runWork({ client, texts, replyTimeoutMs, begun }, work(), clock.now, deadline)
+        await begun
         state.isCommitting = true
-        await run('commit')
+        const committed = run('commit')
+        // Nothing depends on the end of a read. PostgreSQL ends it before it runs the next statement of the connection.
+        if (isRead) committed.catch(() => {})
+        else await committed
         return value
       })
     return track(() => retry(clock, deadline, attempt))
@@ -76,12 +81,13 @@ export function openPostgres(options: PostgresOptions): Store {
       ),
     read: (work) =>
       transaction('begin isolation level repeatable read read only', work, {
-        timeoutMs: readTimeoutMs,
-        deadline: never,
+        ...{ timeoutMs: readTimeoutMs, deadline: never, isRead: true },
       }),
     // Each statement sees what was committed before it began. A work that locks a row before it counts relies on this.
     write: (work, deadline = never) =>
-      transaction('begin isolation level read committed', work, { timeoutMs: writeTimeoutMs, deadline }),
+      transaction('begin isolation level read committed', work, {
+        ...{ timeoutMs: writeTimeoutMs, deadline, isRead: false },
+      }),
     migrate: (migrations) =>
       track(() => withConnection(pool, (client) => migrate(client, migrations, clock.now))),
     snapshot: (tables) => dumpPool(pool, tables),

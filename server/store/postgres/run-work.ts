@@ -23,8 +23,11 @@ export type Runner = {
   replyTimeoutMs: number
 }
 
+/** `begun` resolves when PostgreSQL has begun the transaction. */
+type TransactionRunner = Runner & { begun: Promise<unknown> }
+
 export async function runWork<T>(
-  runner: Runner,
+  runner: TransactionRunner,
   work: Work<T>,
   now: Clock['now'],
   deadline: number,
@@ -49,7 +52,7 @@ export async function runWork<T>(
       step = work.next([])
     } else step = work.next(await runInWork(runner, work, statement))
   }
-  if (deferred) await runStatement(runner, deferred)
+  if (deferred) await runInTransaction(runner, deferred)
   return step.value
 }
 
@@ -77,15 +80,26 @@ function insertOfOneRow(deferred: Sql): Sql | undefined {
 const insertOf = ([head = '', tail = '']: Template, rows: readonly (readonly Value[])[]) =>
   sql`${raw(head)} ${join(rows.map(tuple), ', ')} ${raw(tail)}`
 
-async function runInWork(runner: Runner, work: Work<unknown>, statement: Sql): Promise<Row[]> {
+async function runInWork(runner: TransactionRunner, work: Work<unknown>, statement: Sql): Promise<Row[]> {
   try {
-    return await runStatement(runner, statement)
+    return await runInTransaction(runner, statement)
   } catch (error) {
     const translated = translateConstraint(error)
     if (translated instanceof StoreError) return abort(work, translated)
     throw error
   }
 }
+
+/**
+ * A query is sent together with `begin`, which saves a round trip. A change waits for `begin`: if that fails, a change
+ * would be committed at once, because it would be outside of a transaction.
+ */
+async function runInTransaction(runner: TransactionRunner, statement: Sql): Promise<Row[]> {
+  if (!isQuery.test(contentOf(statement).template[0] ?? '')) await runner.begun
+  return runStatement(runner, statement)
+}
+
+const isQuery = /^select /
 
 export async function runStatement(runner: Runner, statement: Sql): Promise<Row[]> {
   const { template, values, rows } = contentOf(statement)
