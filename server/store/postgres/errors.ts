@@ -9,11 +9,14 @@ function codeOf(error: unknown): string {
 
 const serializationFailure = '40001'
 const deadlock = '40P01'
+/** The connection is still in the transaction of a read whose commit has failed, which `postgres.ts` does not await. */
+const failedTransaction = '25P02'
 const foreignKey = '23503'
 const unique = '23505'
 const canceled = '57014'
 
-export const isConflict = (error: unknown) => [serializationFailure, deadlock].includes(codeOf(error))
+export const isConflict = (error: unknown) =>
+  [serializationFailure, deadlock, failedTransaction].includes(codeOf(error))
 
 const systemCodes = [
   ...['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'],

@@ -9,6 +9,8 @@ import type { Database } from '../../testing/postgres.ts'
 import { createDatabase } from '../../testing/postgres.ts'
 import type { Store } from '../db.ts'
 import { raw, sql } from '../sql.ts'
+import type { Work } from '../work.ts'
+import { all } from '../work.ts'
 import { openPostgres } from './postgres.ts'
 
 const clusterUrl = process.env.STEMMA_TEST_POSTGRES ?? ''
@@ -30,13 +32,10 @@ describe('a transaction on PostgreSQL', { skip }, () => {
     await database.drop()
   })
 
-  const notes = function* () {
+  function* notes(): Work<unknown[]> {
     return (yield sql`select text from notes order by text`).map(([text]) => text)
   }
-  const insert = (text: string) =>
-    function* () {
-      yield sql`insert into notes values (${text})`
-    }
+  const insert = (text: string) => () => all(sql`insert into notes values (${text})`)
 
   test('sends its first query together with `begin`', async () => {
     const answers = proxy.holdAnswers()
@@ -58,13 +57,36 @@ describe('a transaction on PostgreSQL', { skip }, () => {
     assert.deepEqual(await store.read(notes), ['after a read'])
   })
 
-  test('changes nothing if `begin` fails', async () => {
+  test('changes nothing and reads nothing if `begin` fails', async () => {
     await store.write(insert('before'))
     proxy.replace('begin isolation', 'bogus isolation')
     await assert.rejects(store.write(insert('outside of a transaction')), /syntax error/)
-    await assert.rejects(store.read(notes), /syntax error/)
+    let wasRead = false
+    const read = async () =>
+      store.read(function* () {
+        yield* notes()
+        wasRead = true
+      })
+    await assert.rejects(read, /syntax error/)
+    assert.ok(!wasRead)
     proxy.replace('', '')
     assert.deepEqual(await store.read(notes), ['after a read', 'before'])
+  })
+
+  test('runs again if the connection is still in a read whose `commit` has failed', async () => {
+    const next = [
+      () => store.read(notes),
+      () => store.query(sql`select text from notes`),
+      () => store.write(insert('after a failed commit')),
+    ]
+    for (const run of next) {
+      const { replaced } = proxy.replace('commit', 'bogus!')
+      await store.read(notes)
+      await replaced
+      proxy.replace('', '')
+      await run()
+    }
+    assert.deepEqual(await store.read(notes), ['after a failed commit', 'after a read', 'before'])
   })
 })
 
@@ -98,27 +120,33 @@ async function openProxy(url: string) {
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
 
+  /** Resolves when a store sends this text. */
+  const hasSent = (text: string) =>
+    new Promise<void>((resolve) =>
+      waiting.set(text, () => {
+        waiting.delete(text)
+        resolve()
+      }),
+    )
+
   const proxied = new URL(url)
   proxied.port = String((server.address() as AddressInfo).port)
   return {
     url: proxied.href,
-    /** Resolves when a store sends this text. */
-    hasSent: (text: string) =>
-      new Promise<void>((resolve) =>
-        waiting.set(text, () => {
-          waiting.delete(text)
-          resolve()
-        }),
-      ),
+    hasSent,
     /** Forwards no answer of PostgreSQL until `release` is called. */
     holdAnswers() {
       const { promise, resolve } = Promise.withResolvers<void>()
       released = promise
       return { release: resolve }
     },
-    /** Replaces text of the same length in everything that stores send. An empty text replaces nothing. */
+    /**
+     * Replaces text of the same length in everything that stores send. An empty text replaces nothing. `replaced`
+     * resolves when the text was replaced.
+     */
     replace(text: string, replacement: string) {
       ;[from, to] = [text, replacement]
+      return { replaced: hasSent(text) }
     },
     close() {
       server.close()

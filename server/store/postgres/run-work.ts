@@ -96,7 +96,12 @@ async function runInWork(runner: TransactionRunner, work: Work<unknown>, stateme
  */
 async function runInTransaction(runner: TransactionRunner, statement: Sql): Promise<Row[]> {
   if (!isQuery.test(contentOf(statement).template[0] ?? '')) await runner.begun
-  return runStatement(runner, statement)
+  try {
+    return await runStatement(runner, statement)
+  } finally {
+    // Rows that were read outside of a transaction are not used. `begin` was answered before the statement.
+    await runner.begun
+  }
 }
 
 const isQuery = /^select /
