@@ -3,9 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { makeSetUpLink } from './auth/login/set-up/set-up-link.ts'
 import { backgroundMetrics, startBackgroundTasks } from './background-tasks.ts'
 import type { Config } from './config/config.ts'
-import type { CoreOverrides } from './core.ts'
+import type { CoreOptions, CoreOverrides } from './core.ts'
 import { openCore } from './core.ts'
 import type { DeliveryOverrides } from './event-delivery.ts'
+import { openParties } from './fair-queueing/parties.ts'
 import type { MetricsListener } from './http/metrics-listener.ts'
 import { listenForMetrics } from './http/metrics-listener.ts'
 import type { PlainOptions, PlainPaths } from './http/plain-paths.ts'
@@ -16,10 +17,9 @@ import type { Endpoint } from './rpc/call.ts'
 import { openMetricsRegistry } from './rpc/metrics.ts'
 import type { DoorOverrides } from './server-doors.ts'
 import { doorOptionsOf, openServerDoors, plainPathsOf } from './server-doors.ts'
-import { openStore } from './storage.ts'
-import type { Store } from './store/db.ts'
+import { openStore, readTimeoutMs } from './storage.ts'
 import type { WorkerRole } from './worker-role.ts'
-import { onlyWorker } from './worker-role.ts'
+import { divideConnections, onlyWorker } from './worker-role.ts'
 
 /** Dependencies and limits that tests replace. */
 export type Overrides = CoreOverrides &
@@ -55,11 +55,6 @@ export type App = {
 
 /** A list that reads more rows than this would delay other calls by more than about 10 ms. */
 const defaultMaxListRows = 5000
-/**
- * How long a statement that only reads may take in PostgreSQL. Writes may wait longer for locks, up to the deadline of
- * the call.
- */
-const readTimeoutMs = 20_000
 
 export async function startApp(
   config: Config,
@@ -67,9 +62,14 @@ export async function startApp(
   overrides: Overrides = {},
   role: WorkerRole = onlyWorker(config),
 ): Promise<App> {
-  const store = openStore(config, log, { readTimeoutMs, commits: role.shared.commits })
+  const databaseConnections = divideConnections(config).worker
+  // On the embedded store, calls do not wait for a connection.
+  const parties = config.databaseUrl ? openParties() : undefined
+  const store = openStore({ ...config, databaseConnections }, log, {
+    ...{ readTimeoutMs, commits: role.shared.commits, currentParty: parties?.current },
+  })
   try {
-    return await openApp(config, log, store, overrides, role)
+    return await openApp({ config, log, store, parties }, overrides, role)
   } catch (error) {
     await role.close()
     await store.close()
@@ -78,16 +78,14 @@ export async function startApp(
 }
 
 async function openApp(
-  config: Config,
-  log: Log,
-  store: Store,
+  { config, log, store, parties }: Pick<CoreOptions, 'config' | 'log' | 'store' | 'parties'>,
   overrides: Overrides,
   role: WorkerRole,
 ): Promise<App> {
   const { maxListRows = defaultMaxListRows } = overrides
   const core = await openCore(
     {
-      ...{ config, log, store, otherThreads: role, maxListRows: role.lane && maxListRows },
+      ...{ config, log, store, parties, otherThreads: role, maxListRows },
       counts: role.shared.backgroundCounts,
     },
     overrides,
@@ -109,6 +107,7 @@ async function openApp(
   const metrics = role.isFirst ? await openMetrics(config, options, metricsPaths) : undefined
   const doors = await openServerDoors({
     ...{ config, log, store, core, role, options, offered, plainPaths, overrides },
+    runFor: parties?.runFor,
   }).catch((error: unknown) => {
     metrics?.close()
     throw error

@@ -22,6 +22,7 @@ import type { SealSignal } from './events/seal-signal.ts'
 import { openSealSignal } from './events/seal-signal.ts'
 import type { Sealer } from './events/sealer.ts'
 import { openSealer } from './events/sealer.ts'
+import type { Parties } from './fair-queueing/parties.ts'
 import { proxyTest } from './http/client-address.ts'
 import type { Mount } from './http/dispatch.ts'
 import type { KnownNetworks } from './http/turns/known-networks.ts'
@@ -76,6 +77,8 @@ export type CoreOptions = {
   config: Config
   log: Log
   store: Store
+  /** With PostgreSQL: says for which party the running code works, because parties share the connections. */
+  parties?: Parties | undefined
   /** The threads to which this one hands calls over. Undefined if it performs all calls itself. */
   otherThreads?: OtherThreads
   /** How many rows a list may read in this thread. Lists that read more are handed to the lane. */
@@ -119,7 +122,7 @@ const systemNow = Date.now
 const monotonicNow = () => performance.now()
 
 export async function openCore(options: CoreOptions, overrides: CoreOverrides = {}): Promise<Core> {
-  const { config, log, store, otherThreads, maxListRows, counts } = options
+  const { config, log, store, parties, otherThreads, maxListRows, counts } = options
   const { now = Date.now, random = pooled(randomBytes), clock = monotonicNow, makeRsaKey } = overrides
   const groupLimits = groupLimitsOf(config)
   const { keys, secret } = await prepareStore(config, store, { now, random, makeRsaKey })
@@ -129,8 +132,9 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   const { rates, maxCallsPerCaller: maxRunning } = config
   const isProxy = proxyTest(config.trustedProxies)
   const limits = openCallLimits({ rates, maxRunning, isProxy, clock })
-  const { sealer, sealSignal } = openSealing(store, log, now)
-  const events = openBufferedEvents({ store: withCommitHook(store, sealer.wake), log, now, counts })
+  const serverStore = parties ? storeForServer(store, parties) : store
+  const { sealer, sealSignal } = openSealing(serverStore, log, now)
+  const events = openBufferedEvents({ store: withCommitHook(serverStore, sealer.wake), log, now, counts })
   const deps = {
     store: withCommitHook(withStatusErrors(store), sealer.wake),
     ...{ now, random, checks, maxListRows, content, validatesOnly: false },
@@ -188,6 +192,14 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
     },
   }
 }
+
+/** For tasks that calls start, but that the server does for all callers. */
+const storeForServer = (store: Store, { runForServer }: Parties): Store => ({
+  ...store,
+  query: (statement) => runForServer(() => store.query(statement)),
+  read: (work) => runForServer(() => store.read(work)),
+  write: (work, deadline) => runForServer(() => store.write(work, deadline)),
+})
 
 function openSealing(store: Store, log: Log, now: () => number): { sealer: Sealer; sealSignal: SealSignal } {
   const sealSignal = openSealSignal()

@@ -8,7 +8,7 @@ if (!port) throw new Error('lane-thread.ts runs only as a thread')
 
 runInBackground()
 // Loading these takes half a second of processor time, so the priority is lowered first.
-const [{ openCore }, { openLog }, { openStore }, { serveCalls }] = await Promise.all([
+const [{ openCore }, { openLog }, { openStore, readTimeoutMs }, { serveCalls }] = await Promise.all([
   import('./core.ts'),
   import('./log.ts'),
   import('./storage.ts'),
@@ -17,5 +17,5 @@ const [{ openCore }, { openLog }, { openStore }, { serveCalls }] = await Promise
 const { config, shared } = workerData as LaneData // set by laneOf
 const log = openLog(config.logLevel, { outputLock: shared.outputLock })
 // Several calls may arrive in one turn of the event loop. Each must see what was committed before it arrived.
-const store = openStore(config, log, { commits: shared.commits, isolatesReads: true })
+const store = openStore(config, log, { readTimeoutMs, commits: shared.commits, isolatesReads: true })
 serveCalls(port, await openCore({ config, log, store, maxListRows: undefined }))

@@ -16,7 +16,7 @@ import { clientAddress, proxyTest } from './http/client-address.ts'
 import type { Mount } from './http/dispatch.ts'
 import { continueIfAwaited } from './http/dispatch.ts'
 import type { OnRejected } from './http/door.ts'
-import type { Doors } from './http/doors.ts'
+import type { Doors, DoorsOptions } from './http/doors.ts'
 import { openDoors } from './http/doors.ts'
 import { allowLongBody } from './http/listen/long-bodies.ts'
 import type { PlainPaths } from './http/plain-paths.ts'
@@ -59,6 +59,7 @@ type ServerDoorsOptions = {
   offered: readonly Endpoint[]
   /** See `plainPathsOf`. */
   plainPaths: PlainPaths
+  runFor: DoorsOptions<Endpoint>['runFor']
   overrides: DoorOverrides
 }
 
@@ -89,7 +90,7 @@ export async function openServerDoors(deps: ServerDoorsOptions): Promise<ServerD
   const doors = await openDoors({
     ...options,
     ...{ ...authenticator, endpoints: offered, corridor, streams, isDraining },
-    ...{ turns, knownNetworks, clock },
+    ...{ turns, knownNetworks, clock, runFor: deps.runFor },
     plainPaths: { ...probes, ...deps.plainPaths },
     mounts: [registryDoorOf(deps), authzen, ...core.mounts, consoleOf(deps), frontDoor],
     notFoundPage: frontDoor.notFound,

@@ -25,7 +25,13 @@ import { storeFile } from './store/sqlite/store-file.ts'
 /** The kinds whose rows are counted in the tally. */
 export const talliedKinds = resources.map(({ kind }) => kind.table.name)
 
-export type StoreOptions = SqliteOptions & Pick<PostgresOptions, 'readTimeoutMs'>
+/**
+ * How long a statement of a call that only reads may take in PostgreSQL. Writes may wait longer for locks, up to the
+ * deadline of the call.
+ */
+export const readTimeoutMs = 20_000
+
+export type StoreOptions = SqliteOptions & Pick<PostgresOptions, 'readTimeoutMs' | 'currentParty'>
 
 export function openStore(config: Config, log?: Log, options: StoreOptions = {}): Store {
   if (config.databaseUrl) {

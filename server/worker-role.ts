@@ -36,17 +36,27 @@ export function onlyWorker(config: Config, shared = makeSharedState()): WorkerRo
     lane,
     onOpen: () => {},
     readSeries: (own) => own,
-    close: async () => lane?.close(),
+    close: lane.close,
   }
 }
 
-/** Undefined with PostgreSQL: there, an expensive query does not block the thread. */
-export function laneOf(config: Config, shared: SharedState): Lane | undefined {
-  if (config.databaseUrl) return undefined
-  const workerData: LaneData = { config, shared }
+export function laneOf(config: Config, shared: SharedState): Lane {
+  const laneConfig = { ...config, databaseConnections: divideConnections(config).lane }
+  const workerData: LaneData = { config: laneConfig, shared }
   const resourceLimits = { maxYoungGenerationSizeMb: maxYoungGenerationSizeMb.lane }
   return openLane({
     startThread: () => new Worker(threadProgram('lane-thread'), { workerData, resourceLimits }),
     now: Date.now,
+    // A query on the embedded store occupies its thread.
+    maxRunning: config.databaseUrl ? laneConfig.databaseConnections : 1,
   })
+}
+
+/** The share of the lane in the connections of a worker to PostgreSQL. */
+const laneShare = 0.1
+
+/** Expensive calls have connections of their own, so they cannot take all of them. */
+export function divideConnections({ databaseConnections }: Config): { worker: number; lane: number } {
+  const lane = Math.max(1, Math.floor(databaseConnections * laneShare))
+  return { worker: Math.max(1, databaseConnections - lane), lane }
 }

@@ -44,7 +44,7 @@ const role: WorkerRole = {
       awaitedSeries.set(id, (series) => resolve(mergeSeries(series)))
       post({ kind: 'read-series', id })
     }),
-  close: async () => lane?.close(),
+  close: lane.close,
 }
 
 const app = await startApp(config, log, {}, role)

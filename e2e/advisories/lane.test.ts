@@ -1,7 +1,7 @@
-// Expensive lists of the embedded store run in a thread of their own, the lane, with the same results.
+// Expensive lists run in a thread of their own, the lane, with the same results.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
+import { after, before, test } from 'node:test'
 import type { JsonObject, MessageInitShape } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import { SecurityAdvisory } from '@stemma/api/gen/platform/advisory/security_advisory_pb.ts'
@@ -20,6 +20,7 @@ import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
 import { onlyWorker } from '../../server/worker-role.ts'
 
 const { listAdvisories, exportAdvisoriesOsv } = AdvisoriesService.method
@@ -31,7 +32,7 @@ const { listDocuments, listVulnerabilityMetadata } = SecurityAdvisoryService.met
  */
 const maxListRows = 50
 
-describe('a list that would block the thread of the server', () => {
+onEachStore('an expensive list', (engine) => {
   let platform: Platform
   let app: App
   let doorsWithLane: Door[]
@@ -39,7 +40,7 @@ describe('a list that would block the thread of the server', () => {
   let laneCalls = 0
 
   before(async () => {
-    platform = await startPlatform('sqlite')
+    platform = await startPlatform(engine)
     const context = { access: operatorAccess, now: Date.now, random: randomBytes }
     for (let at = 0; at < 30; at++) {
       const draft: MessageInitShape<typeof AdvisorySchema> = {
@@ -50,7 +51,7 @@ describe('a list that would block the thread of the server', () => {
       await platform.store.write(() => createAdvisory(context, platform.owner.organization, advisory))
     }
     const role = onlyWorker(platform.config)
-    const lane = role.lane ?? assert.fail('the embedded store has a lane')
+    const lane = role.lane ?? assert.fail('the server has a lane')
     const countingRole: typeof role = {
       ...role,
       lane: {

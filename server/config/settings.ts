@@ -99,7 +99,7 @@ export const settings = {
   databaseConnections: setting(
     'STEMMA_DATABASE_CONNECTIONS',
     '10',
-    'the maximum number of connections of a copy to PostgreSQL, divided among its workers',
+    'the maximum number of connections of a copy to PostgreSQL, divided among its workers; each has at least two',
   ),
   errorDomain: setting('STEMMA_ERROR_DOMAIN', 'iam.stemma.dev', 'the domain in the ErrorInfo of errors'),
   secretKey: setting('STEMMA_SECRET_KEY', '', 'encrypts keys and secrets at rest; required with PostgreSQL'),

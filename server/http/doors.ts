@@ -12,13 +12,18 @@ import { defaultTimeoutsMs } from './listen/timeouts.ts'
 import type { RestOptions } from './rest/rest.ts'
 import { openRest } from './rest/rest.ts'
 import { answerInTurn } from './turns/answer-in-turn.ts'
+import type { RunFor } from './turns/known-party.ts'
+import { callsWithParty, turnsWithParty } from './turns/known-party.ts'
 
 export type DoorsOptions<E extends Endpoint> = DoorOptions &
   RestOptions<E> &
   Omit<GrpcOptions<E>, 'onAbuse'> &
   OnDemandOptions &
   Pick<ListenOptions, 'port' | 'sharesPort' | 'hosts' | 'tls' | 'timeoutsMs' | 'maxConnections' | 'clock'> &
-  Pick<DispatchOptions, 'plainPaths' | 'mounts'>
+  Pick<DispatchOptions, 'plainPaths' | 'mounts'> & {
+    /** If set, the code that performs a call runs for the party of the call. */
+    runFor?: RunFor | undefined
+  }
 
 export type Doors = {
   port: number
@@ -35,9 +40,17 @@ export async function openDoors<E extends Endpoint>(options: DoorsOptions<E>): P
     mayPenalize: (address) => !options.isProxy(address),
     ...{ durationMs: penalty, pauseMs: penaltyPause, now: options.now },
   })
-  const grpc = openGrpcOnDemand({ ...options, onAbuse: penalties.add })
+  const { runFor, turns } = options
+  const grpc = openGrpcOnDemand({
+    ...{ ...options, onAbuse: penalties.add },
+    ...(runFor && callsWithParty(options, runFor)),
+  })
   const rest = openRest(options)
-  const onRequest = answerInTurn(options.turns, options, dispatch({ ...options, rest }))
+  const onRequest = answerInTurn(
+    runFor ? turnsWithParty(turns, runFor) : turns,
+    options,
+    dispatch({ ...options, rest }),
+  )
   const listener = await listen({ ...options, penalties, onRequest, onHttp2: grpc.acceptSocket })
   return {
     port: listener.port,

@@ -35,7 +35,7 @@ test('a call that comes while the idle thread ends gets a new thread', async () 
   let threads = 0
   const call = () => lane.call(method, caller, envelope, request)
   const lane = openLane({
-    ...{ now: Date.now, idleMs: 1 },
+    ...{ now: Date.now, maxRunning: 1, idleMs: 1 },
     startThread() {
       const worker = new Worker(answerCalls, { eval: true })
       const terminate = worker.terminate.bind(worker)
@@ -62,7 +62,7 @@ function openTestLane({ mock }: TestContext) {
   const workers: Worker[] = []
   let onPost = () => {}
   const lane = openLane({
-    ...{ now: () => 0, maxRunMs },
+    ...{ now: () => 0, maxRunning: 1, maxRunMs },
     startThread() {
       const worker = new Worker(answerCalls, { eval: true })
       const post = worker.postMessage.bind(worker)

@@ -12,6 +12,8 @@ import { openFairQueue } from './fair-queue.ts'
 export type LaneOptions = {
   startThread(): Worker
   now(): number
+  /** How many calls run at the same time. */
+  maxRunning: number
   /** The thread is ended if a call has not been answered after this time, in milliseconds. */
   maxRunMs?: number
   /** The thread ends after this time without a call, in milliseconds. */
@@ -20,8 +22,7 @@ export type LaneOptions = {
 
 export type Lane = ExpensiveCalls & { close(): Promise<void> }
 
-/** A query on the embedded store occupies its thread, so one call runs at a time. */
-const limits = { maxRunning: 1, maxWaitingPerOwner: 64, maxWaiting: 512 }
+const waitingLimits = { maxWaitingPerOwner: 64, maxWaiting: 512 }
 /** The longest deadline of a call. For a stream, the time limit for its first reply. */
 const defaultMaxRunMs = 60_000
 const defaultIdleMs = 60_000
@@ -31,10 +32,11 @@ type Thread = { worker: Worker; client: CallClient }
 export function openLane({
   startThread,
   now,
+  maxRunning,
   maxRunMs = defaultMaxRunMs,
   idleMs = defaultIdleMs,
 }: LaneOptions): Lane {
-  const queue = openFairQueue(limits)
+  const queue = openFairQueue({ ...waitingLimits, maxRunning })
   let thread: Thread | undefined
   let idleTimer: NodeJS.Timeout | undefined
 

@@ -1,12 +1,13 @@
 // The party to which the time of a call is charged, before the call is authenticated.
 import type { IncomingHttpHeaders } from 'node:http'
 import { rootOf } from '../../aip/uid.ts'
+import { knownWeight } from '../../fair-queueing/parties.ts'
+import type { Party } from '../../fair-queueing/waiting-calls.ts'
 import type { Caller } from '../../wire/caller.ts'
 import { networksOf } from '../../wire/client-network.ts'
 import type { ClientAddress } from '../client-address.ts'
 import { forwardedFor } from '../door.ts'
 import type { KnownNetworks } from './known-networks.ts'
-import type { Party } from './waiting-calls.ts'
 
 export type PartyOptions = {
   addressOf: ClientAddress
@@ -15,30 +16,29 @@ export type PartyOptions = {
   knownNetworks: KnownNetworks
 }
 
-/**
- * Organizations, people and known networks get eight times the time of a network in which nobody
- * has proven who they are.
- */
-const knownWeight = 8
-
 export const partyOfCaller = (identity: string): Party => ({
   group: rootOf(identity),
   member: identity,
   weight: knownWeight,
 })
 
+/** The party of a request that has not been read yet. */
+export const partyOf = (
+  options: PartyOptions,
+  headers: IncomingHttpHeaders,
+  peer: string | undefined,
+): Party => partyOfCall(options, headers.authorization, options.addressOf(peer, forwardedFor(headers)))
+
 /**
  * The organization of the caller, or the person, if the token was verified in an earlier call.
  * Otherwise the network: a client can invent any number of tokens, but has few networks.
  */
-export function partyOf(
-  { addressOf, findCaller, knownNetworks }: PartyOptions,
-  headers: IncomingHttpHeaders,
-  peer: string | undefined,
+export function partyOfCall(
+  { findCaller, knownNetworks }: Pick<PartyOptions, 'findCaller' | 'knownNetworks'>,
+  authorization: string | undefined,
+  address: string,
 ): Party {
-  const { authorization } = headers
   const caller = authorization === undefined ? undefined : findCaller(authorization)
-  const address = addressOf(peer, forwardedFor(headers))
   if (!caller) return partyOfAddress(knownNetworks, address)
   knownNetworks.add(address)
   return partyOfCaller(caller.identity)

@@ -2,9 +2,10 @@
 // calls arrive faster than it can answer them, they wait (waiting-calls.ts), and in each turn of
 // the event loop some of them start, for a limited time: short turns let new calls and connections
 // in, and the callers who have used the least time go first.
+
+import type { Party } from '../../fair-queueing/waiting-calls.ts'
+import { openWaitingCalls } from '../../fair-queueing/waiting-calls.ts'
 import type { MaybePromise } from '../../wire/maybe-promise.ts'
-import type { Party } from './waiting-calls.ts'
-import { openWaitingCalls } from './waiting-calls.ts'
 
 export type Turns = {
   /**

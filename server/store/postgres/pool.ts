@@ -1,11 +1,10 @@
 // The pool of connections, and how a connection is used and returned.
 import { createRequire } from 'node:module'
 import type pg from 'pg'
-import { StoreError } from '../store-error.ts'
+import type { Party } from '../../fair-queueing/waiting-calls.ts'
 import { isConnectionLost } from './errors.ts'
+import { openSlots } from './slots.ts'
 
-/** The maximum number of calls that wait for a connection. */
-const maxWaitingCalls = 10_000
 export type PoolOptions = {
   url: string
   connections: number
@@ -14,9 +13,30 @@ export type PoolOptions = {
   /** How long the driver waits for a result, unless a query has its own timeout (`withReplyTimeout`). */
   replyTimeoutMs: number
   onIdleError: ((error: unknown) => void) | undefined
+  /** The party for which the running code works. */
+  currentParty(): Party
 }
 
-export function openPool(options: PoolOptions): pg.Pool {
+export type Pool = {
+  /** If the task fails, its transaction is rolled back; a connection that cannot roll back is closed. */
+  use<T>(task: (client: pg.PoolClient) => Promise<T>): Promise<T>
+  /** A connection for a long time. The caller must release it. */
+  connect(): Promise<pg.PoolClient>
+  end(): Promise<void>
+}
+
+export function openPool(options: PoolOptions): Pool {
+  const { connections: count, connectionTimeoutMs: timeoutMs, currentParty } = options
+  const pool = openDriverPool(options)
+  const slots = openSlots({ count, timeoutMs, currentParty, clock: () => performance.now() })
+  return {
+    use: (task) => slots.run(() => withConnection(pool, task)),
+    connect: () => pool.connect(),
+    end: () => pool.end(),
+  }
+}
+
+function openDriverPool(options: PoolOptions): pg.Pool {
   const pg = loadDriver()
   const pool = new pg.Pool({
     ...connectionOf(options.url),
@@ -74,12 +94,7 @@ const int8 = 20
 const numeric = 1700
 const parsers: Record<number, (text: string) => number> = { [int8]: Number, [numeric]: Number }
 
-/** If `use` fails, its transaction is rolled back; a connection that cannot roll back is closed. */
-export async function withConnection<T>(
-  pool: pg.Pool,
-  use: (client: pg.PoolClient) => Promise<T>,
-): Promise<T> {
-  if (pool.waitingCount >= maxWaitingCalls) throw new StoreError('unavailable')
+async function withConnection<T>(pool: pg.Pool, task: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect()
   let isBroken = false
   const onError = () => {
@@ -87,7 +102,7 @@ export async function withConnection<T>(
   }
   client.on('error', onError)
   try {
-    return await use(client)
+    return await task(client)
   } catch (error) {
     if (isConnectionLost(error)) onError()
     else await client.query('rollback').catch(onError)

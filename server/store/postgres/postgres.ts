@@ -1,5 +1,6 @@
 // PostgreSQL: pooled connections, named statements, and retries where they are safe.
-import type pg from 'pg'
+import { serverParty } from '../../fair-queueing/parties.ts'
+import type { Party } from '../../fair-queueing/waiting-calls.ts'
 import type { Clock } from '../clock.ts'
 import { systemClock } from '../clock.ts'
 import type { Store } from '../db.ts'
@@ -7,7 +8,8 @@ import { StoreError } from '../store-error.ts'
 import type { Work } from '../work.ts'
 import { dump } from './dump.ts'
 import { migrate } from './migrate.ts'
-import { openPool, withConnection, withReplyTimeout } from './pool.ts'
+import type { Pool } from './pool.ts'
+import { openPool, withReplyTimeout } from './pool.ts'
 import type { AttemptState } from './retry.ts'
 import { retry } from './retry.ts'
 import { runStatement, runWork } from './run-work.ts'
@@ -27,6 +29,8 @@ export type PostgresOptions = {
   connectionTimeoutMs?: number
   /** Called when a connection breaks while no call uses it. */
   onIdleError?: (error: unknown) => void
+  /** The party for which the running code works. Parties take turns when they wait for a connection. */
+  currentParty?: (() => Party) | undefined
   clock?: Clock
 }
 
@@ -37,9 +41,9 @@ const defaultConnectionTimeoutMs = 20_000
 export function openPostgres(options: PostgresOptions): Store {
   const { url, connections = 10, connectionTimeoutMs = defaultConnectionTimeoutMs } = options
   const { readTimeoutMs = 60_000, writeTimeoutMs = 60_000, replyMarginMs = 5_000 } = options
-  const { onIdleError, clock = systemClock } = options
+  const { onIdleError, currentParty = () => serverParty, clock = systemClock } = options
   const pool = openPool({
-    ...{ url, connections, connectionTimeoutMs, onIdleError },
+    ...{ url, connections, connectionTimeoutMs, onIdleError, currentParty },
     ...{ statementTimeoutMs: readTimeoutMs, replyTimeoutMs: readTimeoutMs + replyMarginMs },
   })
   const texts = openStatementTexts()
@@ -51,7 +55,7 @@ export function openPostgres(options: PostgresOptions): Store {
     { timeoutMs, deadline, isRead }: { timeoutMs: number; deadline: number; isRead: boolean },
   ): Promise<T> {
     const attempt = (state: AttemptState) =>
-      withConnection(pool, async (client) => {
+      pool.use(async (client) => {
         const remainingMs = Math.max(1, Math.ceil(deadline - clock.now()))
         const replyTimeoutMs = timeoutMs + replyMarginMs
         const run = (text: string) => client.query(withReplyTimeout({ text }, replyTimeoutMs))
@@ -74,7 +78,7 @@ export function openPostgres(options: PostgresOptions): Store {
     query: (statement) =>
       track(() =>
         retry(clock, never, () =>
-          withConnection(pool, (client) =>
+          pool.use((client) =>
             runStatement({ client, texts, replyTimeoutMs: readTimeoutMs + replyMarginMs }, statement),
           ),
         ),
@@ -88,8 +92,7 @@ export function openPostgres(options: PostgresOptions): Store {
       transaction('begin isolation level read committed', work, {
         ...{ timeoutMs: writeTimeoutMs, deadline, isRead: false },
       }),
-    migrate: (migrations) =>
-      track(() => withConnection(pool, (client) => migrate(client, migrations, clock.now))),
+    migrate: (migrations) => track(() => pool.use((client) => migrate(client, migrations, clock.now))),
     snapshot: (tables) => dumpPool(pool, tables),
     close: () => drain(() => pool.end()),
   }
@@ -115,7 +118,7 @@ function openTracker() {
   }
 }
 
-async function* dumpPool(pool: pg.Pool, tables: readonly string[]) {
+async function* dumpPool(pool: Pool, tables: readonly string[]) {
   const client = await pool.connect()
   // If the connection is lost between two queries, the next one fails. Without a listener, the process would end.
   client.on('error', () => {})

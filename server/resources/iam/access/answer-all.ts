@@ -16,7 +16,7 @@ import type { Need, Question } from './need.ts'
 import { needOf, placeOf } from './need.ts'
 import { resolveOwnBindings } from './own-bindings.ts'
 
-/** A call about more identities runs in the lane, if there is one (`maxListRows` is set). */
+/** A call about more identities runs in the lane. There, `maxListRows` is undefined. */
 const maxIdentities = 20
 
 export type AnswerAllOptions = { settings: AnswerSettings; maxListRows: number | undefined }

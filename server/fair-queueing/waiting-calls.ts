@@ -1,7 +1,7 @@
-// The calls that wait for time of the event loop. Groups of callers share this time (start-time fair queueing): the next
-// call is of the group that has used the least. A group that needs less than its share therefore hardly waits, however
-// many calls the others send. The callers of a group take turns.
-import { BoundedMap } from '../../bounded-map.ts'
+// Calls that wait for time of the event loop, or for a connection to PostgreSQL. Groups of callers share it (start-time
+// fair queueing): the next call is of the group that has used the least. A group that needs less than its share therefore
+// hardly waits, however many calls the others send. The callers of a group take turns.
+import { BoundedMap } from '../bounded-map.ts'
 import type { Heap } from './heap.ts'
 import { openHeap } from './heap.ts'
 
@@ -20,6 +20,8 @@ export type WaitingCalls<Call> = {
   take(): Call | undefined
   /** Adds the time of the call that was taken to the time that its group has used, in milliseconds. */
   charge(time: number): void
+  /** Adds time to a group later, when the call that was taken and charged has turned out to take longer. */
+  chargeLater(party: Party, time: number): void
 }
 
 type Group<Call> = {
@@ -30,6 +32,8 @@ type Group<Call> = {
    * `lastServedUsed`).
    */
   used: number
+  /** Will be added to `used`, which does not change while the group is in the heap. */
+  owed: number
   /** The member whose turn is next is the first. */
   callsByMember: Map<string, Call[]>
   count: number
@@ -54,10 +58,20 @@ export function openWaitingCalls<Call>(): WaitingCalls<Call> {
   function openGroup({ group: name, weight }: Party): Group<Call> {
     const used = Math.max(lastServedUsed, usedByIdle.get(name) ?? 0)
     usedByIdle.delete(name)
-    const group = { name, weight, used, callsByMember: new Map(), count: 0 }
+    const group = { name, weight, used, owed: 0, callsByMember: new Map(), count: 0 }
     groups.set(name, group)
     byUsed.add(group)
     return group
+  }
+
+  function takeGroup(): Group<Call> | undefined {
+    for (;;) {
+      const group = byUsed.takeLeast()
+      if (!group || group.owed === 0) return group
+      group.used += group.owed
+      group.owed = 0
+      byUsed.add(group)
+    }
   }
 
   return {
@@ -73,7 +87,7 @@ export function openWaitingCalls<Call>(): WaitingCalls<Call> {
       count++
     },
     take() {
-      current = byUsed.takeLeast()
+      current = takeGroup()
       if (!current) return undefined
       lastServedUsed = current.used
       current.count--
@@ -86,9 +100,14 @@ export function openWaitingCalls<Call>(): WaitingCalls<Call> {
       if (current.callsByMember.size > 0) byUsed.add(current)
       else {
         groups.delete(current.name)
-        usedByIdle.set(current.name, current.used)
+        usedByIdle.set(current.name, current.used + current.owed)
       }
       current = undefined
+    },
+    chargeLater({ group: name, weight }, time) {
+      const group = groups.get(name)
+      if (group) group.owed += time / weight
+      else usedByIdle.set(name, Math.max(lastServedUsed, usedByIdle.get(name) ?? 0) + time / weight)
     },
   }
 }

@@ -67,6 +67,25 @@ describe('waiting calls', () => {
     assert.equal(waiting.take(), 'costly again')
   })
 
+  test('of a group that is charged later go behind those of others, whether the group has waiting calls or not', () => {
+    for (const isWaiting of [true, false]) {
+      const waiting = openWaitingCalls<string>()
+      waiting.add(member('costly'), 'costly')
+      assert.equal(waiting.take(), 'costly')
+      waiting.charge(1)
+      for (let at = 0; at < 5; at++) waiting.add(member('other'), 'other')
+      if (isWaiting) waiting.add(member('costly'), 'costly again')
+      waiting.chargeLater(member('costly'), 3)
+      if (!isWaiting) waiting.add(member('costly'), 'costly again')
+      const order = Array.from({ length: 6 }, () => {
+        const call = waiting.take()
+        waiting.charge(1)
+        return call
+      })
+      assert.equal(order.indexOf('costly again'), 4, order.join())
+    }
+  })
+
   test('of the members of a group take turns', () => {
     const waiting = openWaitingCalls<string>()
     for (const call of ['a1', 'a2', 'a3']) waiting.add(member('group', 'a'), call)
