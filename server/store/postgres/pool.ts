@@ -1,5 +1,6 @@
 // The pool of connections, and how a connection is used and returned.
 import { createRequire } from 'node:module'
+import type { Socket } from 'node:net'
 import type pg from 'pg'
 import type { Party } from '../../fair-queueing/waiting-calls.ts'
 import { isConnectionLost } from './errors.ts'
@@ -110,5 +111,16 @@ async function withConnection<T>(pool: pg.Pool, task: (client: pg.PoolClient) =>
   } finally {
     client.off('error', onError)
     client.release(isBroken)
+  }
+}
+
+/** Sends what `send` writes before it first waits with one system call, so that PostgreSQL wakes up only once for it. */
+export function sendTogether<T>(client: pg.PoolClient, send: () => T): T {
+  const { stream } = (client as unknown as { connection: { stream: Socket } }).connection // missing in the types
+  stream.cork()
+  try {
+    return send()
+  } finally {
+    stream.uncork()
   }
 }

@@ -9,7 +9,7 @@ import type { Work } from '../work.ts'
 import { dump } from './dump.ts'
 import { migrate } from './migrate.ts'
 import type { Pool } from './pool.ts'
-import { openPool, withReplyTimeout } from './pool.ts'
+import { openPool, sendTogether, withReplyTimeout } from './pool.ts'
 import type { AttemptState } from './retry.ts'
 import { retry } from './retry.ts'
 import { runStatement, runWork } from './run-work.ts'
@@ -59,10 +59,11 @@ export function openPostgres(options: PostgresOptions): Store {
         const remainingMs = Math.max(1, Math.ceil(deadline - clock.now()))
         const replyTimeoutMs = timeoutMs + replyMarginMs
         const run = (text: string) => client.query(withReplyTimeout({ text }, replyTimeoutMs))
-        const begun = run(withTimeout(begin, Math.min(timeoutMs, remainingMs), readTimeoutMs))
-        begun.catch(() => {}) // it is awaited below, unless a statement fails first
-        const value = await runWork({ client, texts, replyTimeoutMs, begun }, work(), clock.now, deadline)
-        await begun
+        const value = await sendTogether(client, () => {
+          const begun = run(withTimeout(begin, Math.min(timeoutMs, remainingMs), readTimeoutMs))
+          begun.catch(() => {}) // runWork awaits it, unless a statement fails first
+          return runWork({ client, texts, replyTimeoutMs, begun }, work(), clock.now, deadline)
+        })
         state.isCommitting = true
         const committed = run('commit')
         // Nothing depends on the end of a read. PostgreSQL ends it before it runs the next statement of the connection.

@@ -53,6 +53,7 @@ export async function runWork<T>(
     } else step = work.next(await runInWork(runner, work, statement))
   }
   if (deferred) await runInTransaction(runner, deferred)
+  await runner.begun
   return step.value
 }
 
