@@ -14,12 +14,17 @@ test('a background thread lowers its own priority, and not that of the process',
   const program = `
     import { getPriority } from 'node:os'
     import { parentPort } from 'node:worker_threads'
-    import { runInBackground } from '${priority}'
+    import { loadInBackground, runInBackground } from '${priority}'
+    loadInBackground()
+    const whileLoading = getPriority()
     runInBackground()
-    parentPort.postMessage(getPriority())`
+    parentPort.postMessage([whileLoading, getPriority()])`
   const thread = new Worker(new URL(`data:text/javascript,${encodeURIComponent(program)}`))
-  const [inThread] = (await once(thread, 'message')) as [number]
-  assert.ok(inThread >= 10, `priority ${inThread}`)
+  const [[whileLoading, loaded]] = (await once(thread, 'message')) as [[number, number]]
+  assert.ok(
+    before < whileLoading && whileLoading < loaded,
+    `priorities ${before}, ${whileLoading}, ${loaded}`,
+  )
   assert.equal(getPriority(), before)
   await thread.terminate()
 })
