@@ -23,11 +23,11 @@ import { openSealSignal } from './events/seal-signal.ts'
 import type { Sealer } from './events/sealer.ts'
 import { openSealer } from './events/sealer.ts'
 import type { Parties } from './fair-queueing/parties.ts'
+import { partyOfCaller } from './fair-queueing/parties.ts'
 import { proxyTest } from './http/client-address.ts'
 import type { Mount } from './http/dispatch.ts'
 import type { KnownNetworks } from './http/turns/known-networks.ts'
 import { openKnownNetworks } from './http/turns/known-networks.ts'
-import { partyOfCaller } from './http/turns/party.ts'
 import type { Turns } from './http/turns/turns.ts'
 import { openTurns } from './http/turns/turns.ts'
 import { openCallLimits } from './limits/rate/call-limits.ts'
@@ -51,7 +51,7 @@ import { openUnsentBudget } from './rpc/unsent-budget.ts'
 import { serverFactsOf } from './server-facts.ts'
 import { endpointsOf } from './services.ts'
 import { groupLimitsOf, settingsOf } from './settings.ts'
-import { prepareStore } from './storage.ts'
+import { openKeys, prepareStore } from './storage.ts'
 import type { Store } from './store/db.ts'
 import { wakeQueuesOf } from './store/delivery/queues.ts'
 import type { PoolOptions } from './threads/pool.ts'
@@ -77,6 +77,8 @@ export type CoreOptions = {
   config: Config
   log: Log
   store: Store
+  /** Whether another thread of this process has migrated the store. */
+  isPrepared?: boolean
   /** With PostgreSQL: says for which party the running code works, because parties share the connections. */
   parties?: Parties | undefined
   /** The threads to which this one hands calls over. Undefined if it performs all calls itself. */
@@ -125,14 +127,14 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   const { config, log, store, parties, otherThreads, maxListRows, counts } = options
   const { now = Date.now, random = pooled(randomBytes), clock = monotonicNow, makeRsaKey } = overrides
   const groupLimits = groupLimitsOf(config)
-  const { keys, secret } = await prepareStore(config, store, { now, random, makeRsaKey })
+  const prepare = options.isPrepared ? openKeys : prepareStore
+  const { keys, secret } = await prepare(config, store, { now, random, makeRsaKey })
   const checks = openChecks(overrides.checkLimits)
   const content = contentStorage(config)
   const refusals = openRefusalLog(log, overrides.refusalLog)
-  const { rates, maxCallsPerCaller: maxRunning } = config
   const isProxy = proxyTest(config.trustedProxies)
-  const limits = openCallLimits({ rates, maxRunning, isProxy, clock })
-  const serverStore = parties ? storeForServer(store, parties) : store
+  const limits = openCallLimits({ ...rateLimitsOf(config), isProxy, clock })
+  const serverStore = storeForServer(store, parties)
   const { sealer, sealSignal } = openSealing(serverStore, log, now)
   const events = openBufferedEvents({ store: withCommitHook(serverStore, sealer.wake), log, now, counts })
   const deps = {
@@ -193,13 +195,15 @@ export async function openCore(options: CoreOptions, overrides: CoreOverrides = 
   }
 }
 
-/** For tasks that calls start, but that the server does for all callers. */
-const storeForServer = (store: Store, { runForServer }: Parties): Store => ({
-  ...store,
-  query: (statement) => runForServer(() => store.query(statement)),
-  read: (work) => runForServer(() => store.read(work)),
-  write: (work, deadline) => runForServer(() => store.write(work, deadline)),
-})
+/** For transactions that calls start, but that the server runs for all callers. */
+const storeForServer = (store: Store, parties: Parties | undefined): Store =>
+  parties
+    ? {
+        ...store,
+        read: (work) => parties.runForServer(() => store.read(work)),
+        write: (work, deadline) => parties.runForServer(() => store.write(work, deadline)),
+      }
+    : store
 
 function openSealing(store: Store, log: Log, now: () => number): { sealer: Sealer; sealSignal: SealSignal } {
   const sealSignal = openSealSignal()
@@ -211,6 +215,8 @@ function openSealing(store: Store, log: Log, now: () => number): { sealer: Seale
   })
   return { sealer, sealSignal }
 }
+
+const rateLimitsOf = ({ rates, maxCallsPerCaller }: Config) => ({ rates, maxRunning: maxCallsPerCaller })
 
 const operatingOf = (config: Config) => ({
   tokenAlgorithm: config.tokenAlgorithm,

@@ -51,19 +51,30 @@ export function openStore(config: Config, log?: Log, options: StoreOptions = {})
 
 const privateFiles = [storeFile, `${storeFile}-wal`, `${storeFile}-shm`, 'secret.key']
 
-type PrepareOptions = { now?: () => number; random?: RandomBytes; makeRsaKey?: MakeRsaKey | undefined }
+type KeyOptions = { now?: () => number; random?: RandomBytes; makeRsaKey?: MakeRsaKey | undefined }
+
+type OpenedKeys = { keys: KeyRing; secret: Secret }
 
 /** Migrates the store, brings its rows up to date, and opens its keys. */
 export async function prepareStore(
   config: Config,
   store: Store,
-  { now = Date.now, random = randomBytes, makeRsaKey }: PrepareOptions = {},
-): Promise<{ keys: KeyRing; secret: Secret; applied: string[] }> {
+  options: KeyOptions = {},
+): Promise<OpenedKeys & { applied: string[] }> {
   const applied = await store.migrate(loadMigrations())
   for (const { kind } of resources) await rerenderRows(store, startAccess, kind)
   for (const { onStart } of resources) await onStart?.(store, startAccess)
+  return { ...(await openKeys(config, store, options)), applied }
+}
+
+/** Opens the keys of a store that is already prepared. */
+export async function openKeys(
+  config: Config,
+  store: Store,
+  { now = Date.now, random = randomBytes, makeRsaKey }: KeyOptions = {},
+): Promise<OpenedKeys> {
   const secret = makeSecret(config.secretKey ?? readSecretFile(config.dataDir, random), random)
   const { tokenAlgorithm } = config
   const keys = await openKeyRing({ store, secret, tokenAlgorithm, now, random, makeRsaKey })
-  return { keys, secret, applied }
+  return { keys, secret }
 }

@@ -47,8 +47,11 @@ export function laneOf(config: Config, shared: SharedState): Lane {
   return openLane({
     startThread: () => new Worker(threadProgram('lane-thread'), { workerData, resourceLimits }),
     now: Date.now,
-    // A query on the embedded store occupies its thread.
-    maxRunning: config.databaseUrl ? laneConfig.databaseConnections : 1,
+    ...(config.databaseUrl
+      ? // PostgreSQL cancels its statements itself.
+        { maxRunning: laneConfig.databaseConnections, maxRunMs: Number.POSITIVE_INFINITY }
+      : // A query on the embedded store occupies its thread.
+        { maxRunning: 1 }),
   })
 }
 

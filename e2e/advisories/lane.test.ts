@@ -16,6 +16,8 @@ import { startApp } from '../../server/app.ts'
 import { openLog } from '../../server/log.ts'
 import { operatorAccess } from '../../server/policy/system-access.ts'
 import { createAdvisory } from '../../server/resources/vulnerabilities/advisories/write.ts'
+import { sql } from '../../server/store/sql.ts'
+import { all } from '../../server/store/work.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
@@ -165,6 +167,20 @@ onEachStore('an expensive list', (engine) => {
     await compare(Advisories.method.list, { artifactName: ['package-1', 'package-2'] })
     await compare(Advisories.method.list, {})
     assert.equal(laneCalls, callsBefore + 2)
+  })
+
+  test('is read even if a newer version has migrated the store since this server started', async () => {
+    const older = await startApp(platform.config, openLog('silent'), { maxListRows })
+    const door = restDoor(`http://127.0.0.1:${older.port}`)
+    try {
+      await platform.store.write(() =>
+        all(sql`insert into migrations (name, apply_time) values ('of-a-newer-version', 0)`),
+      )
+      const { error } = await door.call(listAdvisories, { query: 'package' }, platform.owner.token)
+      assert.equal(error, undefined)
+    } finally {
+      await older.stop(true)
+    }
   })
 })
 

@@ -1,6 +1,7 @@
 // The party for which the running code works. It is the same in all code that a call starts, also after its promises
 // have resolved, so a store can divide its connections fairly without a parameter in every function.
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { rootOf } from '../aip/uid.ts'
 import type { Party } from './waiting-calls.ts'
 
 /**
@@ -9,7 +10,15 @@ import type { Party } from './waiting-calls.ts'
  */
 export const knownWeight = 8
 
-export const serverParty: Party = { group: '', member: '', weight: knownWeight }
+/** No organization and no network has this name. */
+export const serverParty: Party = { group: 'server', member: '', weight: knownWeight }
+
+/** The organization of an identity, or the person, who is in none. */
+export const partyOfCaller = (identity: string): Party => ({
+  group: rootOf(identity),
+  member: identity,
+  weight: knownWeight,
+})
 
 export type Parties = {
   /** Runs the task for the party. `partyOf` is called only when the task has to wait, maybe several times. */

@@ -14,6 +14,8 @@ export type CallServerOptions = {
   /** The corridors for a caller who is already authenticated. */
   corridorFor(caller: Caller): Corridor<Endpoint>
   streamCorridorFor(caller: Caller): StreamCorridor<Endpoint>
+  /** If set, runs the code of a call for the party of its caller. */
+  runForCaller?: (<T>(caller: Caller, task: () => T) => T) | undefined
 }
 
 /** The messages of a response that are still to be sent. */
@@ -21,7 +23,8 @@ type RemainingMessages = AsyncGenerator<AnswerMessage, void, void>
 
 export function serveCalls(port: MessagePort, options: CallServerOptions): void {
   const byName = new Map(options.endpoints.map((endpoint) => [endpoint.method.name, endpoint]))
-  const open = new Map<number, RemainingMessages>()
+  const { runForCaller = (_, task) => task() } = options
+  const open = new Map<number, { caller: Caller; messages: RemainingMessages }>()
   const post = (message: AnswerMessage) => port.postMessage(message)
 
   async function answer(
@@ -34,17 +37,18 @@ export function serveCalls(port: MessagePort, options: CallServerOptions): void 
     const readRequest = () => message
     if (endpoint.method.isStream) {
       const replies = options.streamCorridorFor(caller)(endpoint, envelope, readRequest)
-      open.set(id, streamed(id, await replies.next(), replies, envelope.door))
+      open.set(id, { caller, messages: streamed(id, await replies.next(), replies, envelope.door) })
       return { kind: 'parts', id }
     }
     const reply = await options.corridorFor(caller)(endpoint, envelope, readRequest)
     if (!reply.parts) return { kind: 'reply', id, reply: sentReply(reply, envelope.door) }
-    open.set(id, inParts(id, reply.parts()))
+    open.set(id, { caller, messages: inParts(id, reply.parts()) })
     return { kind: 'parts', id }
   }
 
   async function answerNext(id: number): Promise<AnswerMessage> {
-    const next = await open.get(id)?.next()
+    const opened = open.get(id)
+    const next = opened && (await runForCaller(opened.caller, () => opened.messages.next()))
     if (next && !next.done) return next.value
     open.delete(id)
     return { kind: 'done', id }
@@ -53,18 +57,21 @@ export function serveCalls(port: MessagePort, options: CallServerOptions): void 
   port.on('message', (message: CallMessage) => {
     const { id } = message
     if (message.kind === 'end') {
-      void open.get(id)?.return()
+      void open.get(id)?.messages.return()
       open.delete(id)
       return
     }
-    const answered = message.kind === 'call' ? answer(id, message.call) : answerNext(id)
+    const answered =
+      message.kind === 'call'
+        ? runForCaller(message.call.caller, () => answer(id, message.call))
+        : answerNext(id)
     answered.then(post, (error: unknown) => {
       open.delete(id)
       post({ kind: 'error', id, error: toSentError(error) })
     })
   })
   port.on('close', () => {
-    for (const remaining of open.values()) void remaining.return()
+    for (const { messages } of open.values()) void messages.return()
     open.clear()
   })
 }

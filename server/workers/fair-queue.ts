@@ -1,44 +1,38 @@
-// A queue in which owners take turns, so that an owner with many tasks delays the others by one task at most.
+// A queue in which parties take turns, so that a party with many tasks delays the others by one task at most.
 import { deadlineExceeded, tooManyRequests } from '../aip/errors.ts'
+import type { Party } from '../fair-queueing/waiting-calls.ts'
+import { openWaitingCalls } from '../fair-queueing/waiting-calls.ts'
 
 export type FairQueueOptions = {
   maxRunning: number
-  /** How many tasks of one owner may wait; further ones are refused. */
-  maxWaitingPerOwner: number
+  /** How many tasks of an organization or person may wait; further ones are refused. */
+  maxWaitingPerGroup: number
   /** How many tasks may wait in total. */
   maxWaiting: number
 }
 
 export type FairQueue = {
   /** Runs the task when it is its turn. Rejects it if its deadline has passed by then. */
-  run<T>(owner: string, task: () => Promise<T>, isLate: () => boolean): Promise<T>
+  run<T>(party: Party, task: () => Promise<T>, isLate: () => boolean): Promise<T>
 }
 
 type Entry = { start(): void; drop(): void; isLate(): boolean }
 
 const retryAfterSeconds = 1
+/** All tasks count equally. */
+const costOfTask = 1
 
-export function openFairQueue({ maxRunning, maxWaitingPerOwner, maxWaiting }: FairQueueOptions): FairQueue {
-  /** The owner whose turn is next is the first. */
-  const byOwner = new Map<string, Entry[]>()
-  let waiting = 0
+export function openFairQueue({ maxRunning, maxWaitingPerGroup, maxWaiting }: FairQueueOptions): FairQueue {
+  const waiting = openWaitingCalls<Entry>()
   let running = 0
-
-  function takeNext(): Entry | undefined {
-    const [owner, entries] = byOwner.entries().next().value ?? []
-    const entry = entries?.shift()
-    if (owner === undefined || !entries || !entry) return undefined
-    byOwner.delete(owner)
-    if (entries.length > 0) byOwner.set(owner, entries)
-    waiting--
-    return entry
-  }
 
   function startNext(): void {
     while (running < maxRunning) {
-      const entry = takeNext()
+      const entry = waiting.take()
       if (!entry) return
-      if (entry.isLate()) {
+      const isLate = entry.isLate()
+      waiting.charge(isLate ? 0 : costOfTask)
+      if (isLate) {
         entry.drop()
         continue
       }
@@ -47,21 +41,18 @@ export function openFairQueue({ maxRunning, maxWaitingPerOwner, maxWaiting }: Fa
     }
   }
 
-  function add(owner: string, entry: Entry): void {
-    const entries = byOwner.get(owner) ?? []
-    if (entries.length >= maxWaitingPerOwner || waiting >= maxWaiting)
+  function add(party: Party, entry: Entry): void {
+    if (waiting.countOf(party) >= maxWaitingPerGroup || waiting.count() >= maxWaiting)
       throw tooManyRequests(
         'too many expensive calls are waiting; narrow them to fewer groups, or send fewer at a time',
         retryAfterSeconds,
       )
-    entries.push(entry)
-    byOwner.set(owner, entries)
-    waiting++
+    waiting.add(party, entry)
     startNext()
   }
 
   return {
-    run: (owner, task, isLate) =>
+    run: (party, task, isLate) =>
       new Promise((resolve, reject) => {
         const start = () => {
           task()
@@ -71,7 +62,7 @@ export function openFairQueue({ maxRunning, maxWaitingPerOwner, maxWaiting }: Fa
               startNext()
             })
         }
-        add(owner, { start, drop: () => reject(deadlineExceeded()), isLate })
+        add(party, { start, drop: () => reject(deadlineExceeded()), isLate })
       }),
   }
 }

@@ -2,6 +2,7 @@
 // after some time without one.
 import type { Worker } from 'node:worker_threads'
 import { deadlineExceeded } from '../aip/errors.ts'
+import { partyOfCaller } from '../fair-queueing/parties.ts'
 import type { Caller } from '../wire/caller.ts'
 import type { Envelope } from '../wire/envelope.ts'
 import type { ExpensiveCalls } from '../wire/other-thread.ts'
@@ -14,7 +15,7 @@ export type LaneOptions = {
   now(): number
   /** How many calls run at the same time. */
   maxRunning: number
-  /** The thread is ended if a call has not been answered after this time, in milliseconds. */
+  /** The thread is ended if a call has not been answered after this time, in milliseconds. `Infinity`: never. */
   maxRunMs?: number
   /** The thread ends after this time without a call, in milliseconds. */
   idleMs?: number
@@ -22,7 +23,7 @@ export type LaneOptions = {
 
 export type Lane = ExpensiveCalls & { close(): Promise<void> }
 
-const waitingLimits = { maxWaitingPerOwner: 64, maxWaiting: 512 }
+const waitingLimits = { maxWaitingPerGroup: 64, maxWaiting: 512 }
 /** The longest deadline of a call. For a stream, the time limit for its first reply. */
 const defaultMaxRunMs = 60_000
 const defaultIdleMs = 60_000
@@ -53,18 +54,19 @@ export function openLane({
   }
 
   /**
-   * Ends the thread if the call is not answered in time: nothing else can interrupt a query. The deadline of the call does
-   * not end it: clients choose their deadlines, and streams of other callers run in the same thread. The corridor answers
-   * the call at its deadline.
+   * Ends the thread if the call is not answered in time: nothing else can interrupt a query of the embedded store. The
+   * deadline of the call does not end it: clients choose their deadlines, and streams of other callers run in the same
+   * thread. The corridor answers the call at its deadline.
    */
   async function perform<T>(task: (client: CallClient) => Promise<T>): Promise<T> {
     clearTimeout(idleTimer)
     thread ??= openThread()
     const { worker, client } = thread
     const late = { ended: undefined as Promise<unknown> | undefined }
-    const timer = setTimeout(() => {
+    const end = () => {
       late.ended = worker.terminate()
-    }, maxRunMs).unref()
+    }
+    const timer = maxRunMs < Number.POSITIVE_INFINITY ? setTimeout(end, maxRunMs).unref() : undefined
     try {
       const answer = await task(client)
       if (!late.ended) return answer
@@ -104,7 +106,7 @@ export function openLane({
       const timeout = Math.max(0, deadline - now())
       return perform((client) => task(client, { ...envelope, timeout }))
     }
-    return queue.run(identity, run, () => now() > deadline)
+    return queue.run(partyOfCaller(identity), run, () => now() > deadline)
   }
 
   return {

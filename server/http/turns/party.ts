@@ -1,7 +1,6 @@
 // The party to which the time of a call is charged, before the call is authenticated.
 import type { IncomingHttpHeaders } from 'node:http'
-import { rootOf } from '../../aip/uid.ts'
-import { knownWeight } from '../../fair-queueing/parties.ts'
+import { knownWeight, partyOfCaller } from '../../fair-queueing/parties.ts'
 import type { Party } from '../../fair-queueing/waiting-calls.ts'
 import type { Caller } from '../../wire/caller.ts'
 import { networksOf } from '../../wire/client-network.ts'
@@ -15,12 +14,6 @@ export type PartyOptions = {
   findCaller(authorization: string): Pick<Caller, 'identity'> | undefined
   knownNetworks: KnownNetworks
 }
-
-export const partyOfCaller = (identity: string): Party => ({
-  group: rootOf(identity),
-  member: identity,
-  weight: knownWeight,
-})
 
 /** The party of a request that has not been read yet. */
 export const partyOf = (

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { openParties } from '../../fair-queueing/parties.ts'
 import { isStoreError } from '../test-stores.ts'
 import { maxWaiting, openSlots } from './slots.ts'
 
@@ -7,23 +8,23 @@ const timeoutMs = 20_000
 
 /** One slot, and a clock that the tests set. A task ends when it is ended, and its name is added to `started`. */
 function openTestSlots() {
-  const state = { time: 0, party: '' }
-  const slots = openSlots({
-    ...{ count: 1, timeoutMs, clock: () => state.time },
-    currentParty: () => ({ group: state.party, member: state.party, weight: 1 }),
-  })
+  let time = 0
+  const { runFor, current } = openParties()
+  const slots = openSlots({ count: 1, timeoutMs, currentParty: current, clock: () => time })
   const started: string[] = []
   const ends: (() => void)[] = []
-  const run = (party: string) => {
-    state.party = party
-    return slots.run(() => {
-      started.push(party)
-      return new Promise<void>((resolve) => ends.push(resolve))
-    })
-  }
+  const run = (group: string) =>
+    runFor(
+      () => ({ group, member: group, weight: 1 }),
+      () =>
+        slots.run(() => {
+          started.push(group)
+          return new Promise<void>((resolve) => ends.push(resolve))
+        }),
+    )
   /** Ends the running task after this time. */
   const end = async (duration = 1) => {
-    state.time += duration
+    time += duration
     ends.shift()?.()
     await new Promise<void>((resolve) => setImmediate(resolve))
   }
@@ -98,10 +99,24 @@ describe('a call that waits for a connection', () => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const { run } = openTestSlots()
     void run('first')
-    const flood = Array.from({ length: maxWaiting.ofGroup }, () => run('flood'))
+    const flood = Array.from({ length: maxWaiting.perWeight }, () => run('flood'))
     const results = Promise.allSettled([...flood, run('other')])
     await assert.rejects(run('flood'), isStoreError('unavailable'))
     t.mock.timers.tick(timeoutMs)
-    assert.equal((await results).length, maxWaiting.ofGroup + 1)
+    assert.equal((await results).length, maxWaiting.perWeight + 1)
+  })
+
+  test('is not locked out by parties who together have as many waiting calls as are allowed', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const { run } = openTestSlots()
+    void run('first')
+    const { perWeight, total, ofGroupWhenFull } = maxWaiting
+    const accepted = Array.from({ length: total }, (_, at) => run(`flood ${Math.floor(at / perWeight)}`))
+    for (let at = 0; at < ofGroupWhenFull; at++) accepted.push(run('other'))
+    const results = Promise.allSettled(accepted)
+    await assert.rejects(run('other'), isStoreError('unavailable'))
+    await assert.rejects(run('flood 1'), isStoreError('unavailable'))
+    t.mock.timers.tick(timeoutMs)
+    assert.equal((await results).length, total + ofGroupWhenFull)
   })
 })

@@ -1,5 +1,5 @@
-// Limits how many calls use a connection at the same time. The others wait, and the party that has used connections for
-// the least time is next, so a party with many or slow calls hardly delays the calls of another party.
+// Limits how many calls use a connection at the same time. The others wait, and the next one is of the party that has used
+// connections for the least time while others waited. So a party with many calls hardly delays the calls of others.
 import type { Party } from '../../fair-queueing/waiting-calls.ts'
 import { openWaitingCalls } from '../../fair-queueing/waiting-calls.ts'
 import { StoreError } from '../store-error.ts'
@@ -21,8 +21,11 @@ export type SlotsOptions = {
 
 type WaitingCall = { start(): void; hasFailed: boolean }
 
-/** How many calls may wait: of one organization or network, and in total. */
-export const maxWaiting = { ofGroup: 2_000, total: 10_000 }
+/**
+ * How many calls of an organization or network may wait, for each unit of its weight; further ones fail. When `total` calls
+ * wait, only those parties may add one of which fewer than `ofGroupWhenFull` wait, so that nobody can lock others out.
+ */
+export const maxWaiting = { perWeight: 250, total: 10_000, ofGroupWhenFull: 20 }
 /**
  * The time that a call is charged for, in milliseconds: the minimum when it starts, and the rest when it ends. A time
  * longer than the maximum contains a pause that the call did not cause, such as a busy disk of the database.
@@ -35,8 +38,9 @@ export function openSlots({ count, timeoutMs, currentParty, clock }: SlotsOption
 
   /** Resolves when it is the turn of the party. */
   function wait(party: Party): Promise<void> {
-    if (waiting.count() >= maxWaiting.total || waiting.countOf(party) >= maxWaiting.ofGroup)
-      return Promise.reject(new StoreError('unavailable'))
+    const isFull = waiting.count() >= maxWaiting.total
+    const limit = isFull ? maxWaiting.ofGroupWhenFull : maxWaiting.perWeight * party.weight
+    if (waiting.countOf(party) >= limit) return Promise.reject(new StoreError('unavailable'))
     return new Promise((resolve, reject) => {
       const call: WaitingCall = {
         hasFailed: false,
@@ -59,10 +63,25 @@ export function openSlots({ count, timeoutMs, currentParty, clock }: SlotsOption
     try {
       return await task()
     } finally {
-      const { min, max } = chargedTime
-      waiting.chargeLater(party, Math.min(Math.max(clock() - started, min), max) - min)
+      chargeRest(party, started, chargedTime.min)
       release()
     }
+  }
+
+  async function runAtOnce<T>(task: () => Promise<T>): Promise<T> {
+    free--
+    const started = clock()
+    try {
+      return await task()
+    } finally {
+      if (waiting.count() > 0) chargeRest(currentParty(), started, 0)
+      release()
+    }
+  }
+
+  function chargeRest(party: Party, started: number, charged: number): void {
+    const { min, max } = chargedTime
+    waiting.chargeLater(party, Math.min(Math.max(clock() - started, min), max) - charged)
   }
 
   function release(): void {
@@ -75,11 +94,5 @@ export function openSlots({ count, timeoutMs, currentParty, clock }: SlotsOption
     free++
   }
 
-  return {
-    run(task) {
-      if (free === 0) return runLater(currentParty(), task)
-      free--
-      return task().finally(release)
-    },
-  }
+  return { run: (task) => (free > 0 ? runAtOnce(task) : runLater(currentParty(), task)) }
 }
