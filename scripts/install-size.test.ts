@@ -1,4 +1,4 @@
-// What `npm ci` writes, so that a new dependency or a new version does not make it larger unnoticed.
+// Limits the size of the files that `npm ci` writes, so that new dependencies or versions do not add to it unnoticed.
 import assert from 'node:assert/strict'
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
