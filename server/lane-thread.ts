@@ -29,11 +29,13 @@ const store = openStore(config, log, {
   // Several calls may arrive in one turn of the event loop. Each must see what was committed before it arrived.
   isolatesReads: true,
 })
-const core = await openCore({ config, log, store, isPrepared: true, maxListRows: undefined }).catch((err) => {
-  log.error({ err }, 'the lane cannot start, so expensive calls fail')
-  log.flush()
-  throw err
-})
+const core = await openCore({ config, log, store, parties, isPrepared: true, maxListRows: undefined }).catch(
+  (err) => {
+    log.error({ err }, 'the lane cannot start, so expensive calls fail')
+    log.flush()
+    throw err
+  },
+)
 setInterval(reloadKeys, 60_000).unref()
 runInBackground()
 serveCalls(port, {

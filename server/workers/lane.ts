@@ -1,5 +1,5 @@
-// The thread for calls that would block the event loop of a server for long. It starts with the first such call, and ends
-// after some time without one.
+// The thread for calls that would block the event loop of a server for long, or take many of its connections. It starts
+// with the first such call, and ends after some time without one.
 import type { Worker } from 'node:worker_threads'
 import { deadlineExceeded } from '../aip/errors.ts'
 import { partyOfCaller } from '../fair-queueing/parties.ts'
