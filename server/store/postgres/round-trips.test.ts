@@ -9,6 +9,7 @@ import type { Database } from '../../testing/postgres.ts'
 import { createDatabase } from '../../testing/postgres.ts'
 import type { Store } from '../db.ts'
 import { raw, sql } from '../sql.ts'
+import { together } from '../together.ts'
 import type { Work } from '../work.ts'
 import { all } from '../work.ts'
 import { openPostgres } from './postgres.ts'
@@ -45,6 +46,19 @@ describe('a transaction on PostgreSQL', { skip }, () => {
     answers.release()
     assert.deepEqual(await reading, [])
     await ended
+  })
+
+  test('sends the statements of works that run together before the first of them is answered', async () => {
+    let answers: ReturnType<Proxy['holdAnswers']> | undefined
+    const writing = store.write(function* () {
+      yield* notes()
+      answers = proxy.holdAnswers()
+      yield* together(insert('first')(), insert('second')())
+    })
+    await proxy.hasSent('second')
+    answers?.release()
+    await writing
+    await store.write(() => all(sql`delete from notes`))
   })
 
   test('that only reads returns before PostgreSQL has answered `commit`', async () => {

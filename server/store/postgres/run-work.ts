@@ -7,10 +7,12 @@ import { join, raw, sql, tuple } from '../sql.ts'
 import { contentOf } from '../statement/statement.ts'
 import type { Template } from '../statement/template.ts'
 import { StoreError } from '../store-error.ts'
+import type { Outcome } from '../together.ts'
+import { batchQuestion, rowsOfOutcomes, runsBatches } from '../together.ts'
 import type { Work } from '../work.ts'
 import { abort } from '../work.ts'
 import { translateConstraint } from './errors.ts'
-import { withReplyTimeout } from './pool.ts'
+import { sendTogether, withReplyTimeout } from './pool.ts'
 import type { StatementTexts } from './statement-text.ts'
 
 /** PostgreSQL allows 65,535 values in a statement, and a row has at most about twenty. */
@@ -32,80 +34,77 @@ export async function runWork<T>(
   now: Clock['now'],
   deadline: number,
 ): Promise<T> {
-  let deferred: Sql | undefined
+  let deferred: Sql[] = []
   let step = work.next()
   while (!step.done) {
     if (now() > deadline) throw new StoreError('deadline')
-    let statement = step.value
-    if (statement === snapshotStatement) {
-      step = work.next(rowsOfSnapshot(undefined))
-      continue
-    }
-    if (deferred) {
-      const both = combined(deferred, statement)
-      if (both) statement = both
-      else await runInWork(runner, work, deferred)
-      deferred = undefined
-    }
-    if (contentOf(statement).deferral) {
-      deferred = statement
+    const statement = step.value
+    if (statement === snapshotStatement) step = work.next(noSnapshot)
+    else if (statement === batchQuestion) step = work.next(runsBatches)
+    else if (contentOf(statement).deferral) {
+      deferred.push(statement)
       step = work.next([])
-    } else step = work.next(await runInWork(runner, work, statement))
+    } else {
+      const outcome = await runInTransaction(runner, [...deferred, statement])
+      deferred = []
+      step = outcome instanceof StoreError ? abort(work, outcome) : work.next(outcome)
+    }
   }
-  if (deferred) await runInTransaction(runner, deferred)
-  await runner.begun
+  const outcome = await runInTransaction(runner, deferred)
+  if (outcome instanceof StoreError) throw outcome
   return step.value
 }
 
-/**
- * One statement that inserts a deferred row and makes another change. It saves a round trip: a create takes 9 instead
- * of 10. Undefined for queries and bulk inserts, since there would be too many different combinations. Both parts read
- * the rows as they were before the statement.
- */
-function combined(deferred: Sql, statement: Sql): Sql | undefined {
-  const { template, rows, deferral } = contentOf(statement)
-  if (rows || deferral || !changesRows.test(template[0] ?? '')) return undefined
-  const insert = insertOfOneRow(deferred)
-  return insert && sql`with deferred as (${insert}) ${statement}`
-}
-
-const changesRows = /^(insert into|update|delete from) /
-
-function insertOfOneRow(deferred: Sql): Sql | undefined {
-  const { template, rows } = contentOf(deferred)
-  if (!rows) return deferred
-  const [row, ...others] = rows
-  return row && others.length === 0 ? insertOf(template, [row]) : undefined
-}
-
-const insertOf = ([head = '', tail = '']: Template, rows: readonly (readonly Value[])[]) =>
-  sql`${raw(head)} ${join(rows.map(tuple), ', ')} ${raw(tail)}`
-
-async function runInWork(runner: TransactionRunner, work: Work<unknown>, statement: Sql): Promise<Row[]> {
-  try {
-    return await runInTransaction(runner, statement)
-  } catch (error) {
-    const translated = translateConstraint(error)
-    if (translated instanceof StoreError) return abort(work, translated)
-    throw error
-  }
-}
+const noSnapshot = rowsOfSnapshot(undefined)
 
 /**
- * A query is sent together with `begin`, which saves a round trip. A change waits for `begin`: if that fails, a change
- * would be committed at once, because it would be outside of a transaction.
+ * Runs statements in one round trip, and returns the first error or the rows of the last statement. Queries are sent
+ * together with `begin`, which saves another round trip. A change waits for `begin`: if that fails, a change would be
+ * committed at once, because it would be outside of a transaction.
  */
-async function runInTransaction(runner: TransactionRunner, statement: Sql): Promise<Row[]> {
-  if (!isQuery.test(contentOf(statement).template[0] ?? '')) await runner.begun
+async function runInTransaction(runner: TransactionRunner, statements: readonly Sql[]): Promise<Outcome> {
+  if (!statements.every(isQuery)) await runner.begun
   try {
-    return await runStatement(runner, statement)
+    return (await runTogether(runner, statements)).at(-1) ?? []
   } finally {
-    // Rows that were read outside of a transaction are not used. `begin` was answered before the statement.
+    // Rows that were read outside of a transaction are not used. `begin` was answered before the statements.
     await runner.begun
   }
 }
 
-const isQuery = /^select /
+function isQuery(statement: Sql): boolean {
+  const { batch, template } = contentOf(statement)
+  return batch ? batch.every(isQuery) : /^select /.test(template[0] ?? '')
+}
+
+/** Returns the outcomes up to the first error, after which PostgreSQL refuses the other statements of the transaction. */
+async function runTogether(runner: Runner, statements: readonly Sql[]): Promise<Outcome[]> {
+  const running = sendTogether(runner.client, () =>
+    statements.map((statement) => outcomeOf(runner, statement)),
+  )
+  const settled = await Promise.allSettled(running)
+  const outcomes: Outcome[] = []
+  for (const result of settled) {
+    if (result.status === 'rejected') throw result.reason
+    outcomes.push(result.value)
+    if (result.value instanceof StoreError) break
+  }
+  return outcomes
+}
+
+/** Returns the error of a violated constraint, and throws others. */
+async function outcomeOf(runner: Runner, statement: Sql): Promise<Outcome> {
+  if (statement === snapshotStatement) return noSnapshot
+  const { batch } = contentOf(statement)
+  if (batch) return rowsOfOutcomes(await runTogether(runner, batch))
+  try {
+    return await runStatement(runner, statement)
+  } catch (error) {
+    const translated = translateConstraint(error)
+    if (translated instanceof StoreError) return translated
+    throw error
+  }
+}
 
 export async function runStatement(runner: Runner, statement: Sql): Promise<Row[]> {
   const { template, values, rows } = contentOf(statement)
@@ -118,16 +117,21 @@ export async function runStatement(runner: Runner, statement: Sql): Promise<Row[
   return (await runner.client.query<Value[]>(withReplyTimeout(query, runner.replyTimeoutMs))).rows
 }
 
-/** Inserts up to `rowsPerInsert` rows with each statement, to save round trips. */
+/** Inserts up to `rowsPerInsert` rows with each statement, and sends these together, to save round trips. */
 async function insertRows(
   { client, texts, replyTimeoutMs }: Runner,
   into: Template,
   rows: readonly (readonly Value[])[],
 ): Promise<Row[]> {
+  const inserts: Promise<unknown>[] = []
   for (let at = 0; at < rows.length; at += rowsPerInsert) {
     const { template, values } = contentOf(insertOf(into, rows.slice(at, at + rowsPerInsert)))
     const query = { ...texts(template), values: values as Value[] } // the driver does not change them
-    await client.query(withReplyTimeout(query, replyTimeoutMs))
+    inserts.push(client.query(withReplyTimeout(query, replyTimeoutMs)))
   }
+  await Promise.all(inserts)
   return []
 }
+
+const insertOf = ([head = '', tail = '']: Template, rows: readonly (readonly Value[])[]) =>
+  sql`${raw(head)} ${join(rows.map(tuple), ', ')} ${raw(tail)}`

@@ -4,6 +4,7 @@ import { rowsOfSnapshot, snapshotStatement } from '../snapshot.ts'
 import type { Row, Sql } from '../sql.ts'
 import { contentOf } from '../statement/statement.ts'
 import { StoreError } from '../store-error.ts'
+import { batchQuestion, runsNoBatches } from '../together.ts'
 import type { Work } from '../work.ts'
 import { abort } from '../work.ts'
 import type { Connection } from './connection.ts'
@@ -28,6 +29,10 @@ export function runWork<T>(
   while (!step.done) {
     if (step.value === snapshotStatement) {
       step = work.next(rowsOfSnapshot(snapshot()))
+      continue
+    }
+    if (step.value === batchQuestion) {
+      step = work.next(runsNoBatches)
       continue
     }
     if (onWrite && !isSelect(step.value)) onWrite()

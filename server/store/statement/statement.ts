@@ -23,6 +23,8 @@ export type Statement = {
   readonly rows?: readonly (readonly Value[])[]
   /** Only for an insert, see `deferrable` in sql.ts. */
   readonly deferral?: Deferral
+  /** The statements of a batch (together.ts), which has no text of its own. */
+  readonly batch?: readonly Sql[]
 }
 
 /**
@@ -56,6 +58,11 @@ export function fillRows(template: Template, rows: readonly (readonly Value[])[]
 /** Marks an insert as deferrable. */
 export const withDeferral = (statement: Sql, deferral: Deferral): Sql =>
   toSql({ ...contentOf(statement), deferral })
+
+/** Statements to run one after the other, in one round trip. */
+export const batchOf = (batch: readonly Sql[]): Sql => toSql({ template: noText, values: noValues, batch })
+
+const noText: Template = Object.freeze([''])
 
 export const noValues: readonly Value[] = Object.freeze([])
 
