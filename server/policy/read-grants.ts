@@ -12,7 +12,9 @@ import { currentSnapshot } from '../store/snapshot.ts'
 import type { Placeholder, Placeholders, Row, Sql } from '../store/sql.ts'
 import { join, prepared, preparedByKeys, raw, sql } from '../store/sql.ts'
 import { isNotSuspended } from '../store/suspensions.ts'
+import { together } from '../store/together.ts'
 import type { Work } from '../store/work.ts'
+import { all } from '../store/work.ts'
 import type { QuotaAccess } from '../store/write-access.ts'
 import type { Caller, SignIn } from '../wire/caller.ts'
 import type { MaybePromise } from '../wire/maybe-promise.ts'
@@ -99,12 +101,16 @@ function* selectEach(
   lock: Sql,
 ): Work<GrantsAndQuotas> {
   const organization = groups?.[0]
-  const [identity] = yield selectIdentity(caller, organization)
+  const selectBindings = (condition: Sql) =>
+    all(sql`select ${grantText(groups)} from ${bindingsIn(groups)}
+      and b.identity = ${caller.identity} and ${isLiveAt(time, 'b')} ${condition} ${lock}`)
+  const [[identity], allBindings] = yield* together(
+    all(selectIdentity(caller, organization)),
+    selectBindings(noSql),
+  )
   const [createTime, externalUntil, suspended, text = null] = (identity ?? []) as IdentityAndQuotas
   const condition = suspended ? sql`and ${isNotSuspended(caller.identity)}` : noSql
-  const bindings = yield sql`select ${grantText(groups)} from ${bindingsIn(groups)}
-    and b.identity = ${caller.identity} and ${isLiveAt(time, 'b')} ${condition} ${lock}`
-  const own = bindings.join()
+  const own = (suspended ? yield* selectBindings(condition) : allBindings).join()
   const external = externalUntil
     ? yield* selectExternal(
         caller.identity,

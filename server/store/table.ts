@@ -6,6 +6,7 @@ import type { Row, Sql, Value } from './sql.ts'
 import { among, bulkInsert, join, raw, sql, tuple } from './sql.ts'
 import type { Quota } from './tally.ts'
 import { adjustTally, dropTally } from './tally.ts'
+import { together } from './together.ts'
 import type { Work } from './work.ts'
 import type { WriteAccess } from './write-access.ts'
 
@@ -136,8 +137,10 @@ export function* insertEntries(
   entries: readonly Entry[],
   ancestors: readonly string[],
 ): Work<readonly Quota[]> {
-  yield* insertUncounted(access, table, entries)
-  return entries.length > 0 ? yield* adjustTally(table.name, ancestors, entries.length) : []
+  if (entries.length === 0) return []
+  const counted = adjustTally(table.name, ancestors, entries.length)
+  const [, quotas] = yield* together(insertUncounted(access, table, entries), counted)
+  return quotas
 }
 
 const commonColumns = [
@@ -146,27 +149,33 @@ const commonColumns = [
 
 /** Inserts rows without counting them in the tally. */
 export function* insertUncounted(access: WriteAccess, table: Table, entries: readonly Entry[]): Work<void> {
-  yield* insertRows(
+  const columns = [...commonColumns, ...table.columns]
+  const inserted = insertRows(
     table.name,
-    [...commonColumns, ...table.columns],
+    columns,
     entries.map((entry) => valuesOf(table, entry)),
   )
-  if (!access.origin) return
+  yield* together(inserted, ...eventsOfInserts(access, table, entries))
+}
+
+/** Works that record the events of new rows. */
+function eventsOfInserts(access: WriteAccess, table: Table, entries: readonly Entry[]): Work<void>[] {
+  if (!access.origin) return []
   const eventOf = (entry: Entry) => ({
     ...factsOf(table, entry.uid, 'created'),
     ...detailsOf(table, entry, (value) => value !== ''),
   })
-  if (isStoredWhole(table))
-    return yield* recordEvents(
-      access,
-      entries.map((entry) => ({ ...eventOf(entry), after: entry.proto })),
-    )
-  for (const entry of entries)
-    yield* recordStored(access, eventOf(entry), { before: null, after: renderedBytes(table, entry.uid) })
+  if (isStoredWhole(table)) {
+    const events = entries.map((entry) => ({ ...eventOf(entry), after: entry.proto }))
+    return [recordEvents(access, events)]
+  }
+  return entries.map((entry) =>
+    recordStored(access, eventOf(entry), { before: null, after: renderedBytes(table, entry.uid) }),
+  )
 }
 
 /** Whether the stored bytes of a row are the whole resource: no fields of other rows are joined to it. */
-const isStoredWhole = ({ rendered }: Table) => rendered === storedForm
+export const isStoredWhole = ({ rendered }: Table) => rendered === storedForm
 
 const renderedBytes = (table: Table, uid: string): Sql =>
   sql`(select ${table.rendered({ kind: 'bytes' })} from ${raw(table.name)} where uid = ${uid})`
@@ -237,11 +246,11 @@ export function* updateEntry(access: WriteAccess, table: Table, entry: Entry): W
   const stored = renderedBytes(table, uid)
   const isWhole = isStoredWhole(table)
   const before = isRecorded && !isWhole ? yield* readRendered(table, uid) : null
-  if (isRecorded && isWhole) yield* recordStored(access, event, { before: stored, after: entry.proto })
+  if (isWhole) yield* recordStored(access, event, { before: stored, after: entry.proto })
   const ownColumns = Object.entries(entry.columns).map(([column, value]) => sql`, ${raw(column)} = ${value}`)
   yield sql`update ${raw(table.name)} set name = ${entry.name}, update_time = ${entry.updateTime},
     proto = ${entry.proto}, json = ${entry.json}, shape = ${entry.shape}${join(ownColumns, '')} where uid = ${uid}`
-  if (isRecorded && !isWhole) yield* recordStored(access, event, { before, after: stored })
+  if (!isWhole) yield* recordStored(access, event, { before, after: stored })
 }
 
 function* readRendered(table: Table, uid: string): Work<Uint8Array | null> {

@@ -5,7 +5,9 @@ import type { Entry, Table } from '../../store/table.ts'
 import { insertEntries } from '../../store/table.ts'
 import type { Quota } from '../../store/tally.ts'
 import { adjustAmount } from '../../store/tally.ts'
+import { together } from '../../store/together.ts'
 import type { Work } from '../../store/work.ts'
+import { all } from '../../store/work.ts'
 import type { QuotaAccess, WriteAccess } from '../../store/write-access.ts'
 import type { EffectiveLimit } from './effective-limit.ts'
 import { limitsOnPath } from './effective-limit.ts'
@@ -106,8 +108,9 @@ function* readLimits(quotas: QuotaAccess, need: Need): Work<EffectiveLimit[]> {
   const isLimitedHere = isLimited(quotas, need)
   if (isLimitedHere === false && !need.isCounted) return []
   if (isLimitedHere === undefined && (yield* limitsOf(quotas, need)).length === 0) return []
-  yield lockUsage(need.kind, need.ancestors[0] ?? '')
-  return yield* limitsOf(quotas, need)
+  const locked = all(lockUsage(need.kind, need.ancestors[0] ?? ''))
+  const [, limits] = yield* together(locked, limitsOf(quotas, need))
+  return limits
 }
 
 function* limitsOf(
