@@ -20,7 +20,7 @@ import { createOnce } from './create-once.ts'
 import type { Dependencies } from './dependencies.ts'
 import type { ExtraColumns, ExtraValues, Kind } from './kind.ts'
 import { entryOf } from './kind.ts'
-import { readReply } from './reply.ts'
+import { writtenReply } from './reply.ts'
 import { resourceIn } from './request-resource.ts'
 
 export type Times = { createTime?: Timestamp; updateTime?: Timestamp }
@@ -78,13 +78,13 @@ function* createAdmitted<D extends DescMessage, X extends ExtraColumns>(
   const time = now()
   const uid = givenUid ?? newChildUid(parent, time, random)
   const columns = yield* resultOf(beforeCreate?.(draft, { grants, uid, time }))
-  const entry = { uid, now: time, columns }
-  yield* createIn(grants, parent, kind, draft, entry as NewEntry<X>, conflict?.(draft)) // `BeforeCreate` returns the columns
-  const reply = yield* readReply(kind, uid, call.form, grants)
+  const fields = { uid, now: time, columns } as NewEntry<X> // `BeforeCreate` returns the columns
+  const written = yield* createIn(grants, parent, kind, draft, fields, conflict?.(draft))
+  const reply = yield* writtenReply(kind, written, call.form, grants)
   return complete ? complete(reply) : reply
 }
 
-/** Writes a new resource. A missing parent and a conflict become errors for the caller. */
+/** Writes a new resource, and returns its row. A missing parent and a conflict become errors for the caller. */
 export function* createIn<D extends DescMessage, X extends ExtraColumns>(
   access: WriteAccess,
   parent: string,
@@ -92,9 +92,9 @@ export function* createIn<D extends DescMessage, X extends ExtraColumns>(
   draft: MessageShape<D>,
   entry: NewEntry<X>,
   conflict?: string,
-): Work<void> {
+): Work<Entry> {
   try {
-    yield* createEntry(access, kind, draft, entry)
+    return yield* createEntry(access, kind, draft, entry)
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
     if (error.kind === 'foreign-key') throw notFound(kind.parentType, parent)
@@ -107,15 +107,16 @@ export type NewEntry<X extends ExtraColumns> = { uid: string; now: number } & (k
   ? { columns?: undefined }
   : { columns: ExtraValues<X> })
 
-/** Writes a new resource. Violated constraints throw a StoreError. */
+/** Writes a new resource, and returns its row. Violated constraints throw a StoreError. */
 export function* createEntry<D extends DescMessage, X extends ExtraColumns>(
   access: WriteAccess,
   kind: Kind<D, X>,
   draft: MessageShape<D>,
   entry: NewEntry<X>,
-): Work<void> {
+): Work<Entry> {
   const row = newEntryOf(kind, draft, entry)
   yield* insertWithinLimits(access, kind.table, [row], lineage(parentOf(entry.uid)))
+  return row
 }
 
 /** The row of a new resource. Sets the uid and the times in `draft`. */

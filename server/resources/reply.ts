@@ -6,8 +6,8 @@ import { notFound } from '../aip/errors.ts'
 import { etagOf } from '../aip/etag.ts'
 import type { Grants } from '../policy/grants.ts'
 import type { JoinedRows } from '../store/list/listing.ts'
-import type { Rendered } from '../store/table.ts'
-import { readBytes, selectRendered } from '../store/table.ts'
+import type { Entry, Rendered } from '../store/table.ts'
+import { isStoredWhole, readBytes, selectRendered } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import { first } from '../store/work.ts'
 import { writeJson } from '../wire/json-writer.ts'
@@ -37,6 +37,19 @@ export function* readReply(
   // A redaction reads bytes.
   const shown = redaction ? redaction.apply(grants, content as Uint8Array) : (content as Rendered)
   return rowReply(kind, shown, updateTime as number)
+}
+
+/** Like `readReply`, with the row that was written, which is read again only if fields of other rows are joined to it. */
+export function* writtenReply(
+  kind: Kind<DescMessage>,
+  { uid, json, proto, updateTime }: Entry,
+  form: 'json' | 'bytes',
+  grants: Grants,
+): Work<Reply> {
+  if (!isStoredWhole(kind.table)) return yield* readReply(kind, uid, form, grants)
+  const redaction = redactionFor(kind, grants)
+  const written = form === 'json' ? json : proto
+  return rowReply(kind, redaction ? redaction.apply(grants, proto) : written, updateTime)
 }
 
 /** A list response. Its first field contains the resources as they are stored. */

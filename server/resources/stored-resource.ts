@@ -1,7 +1,7 @@
 // Reads stored resources, locks them for an update, and replaces them.
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
 import { raw, sql } from '../store/sql.ts'
-import type { LockOptions } from '../store/table.ts'
+import type { Entry, LockOptions } from '../store/table.ts'
 import { readForUpdate, updateEntry } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import { first } from '../store/work.ts'
@@ -46,12 +46,14 @@ export type Change<X extends ExtraColumns> = {
   columns?: Partial<ExtraValues<X>> | undefined
 }
 
+/** Returns the row as it was written. */
 export function* replaceResource<D extends DescMessage, X extends ExtraColumns>(
   access: WriteAccess,
   kind: Kind<D, X>,
   resource: MessageShape<D>,
   { uid, updateTime, columns }: Change<X>,
-): Work<void> {
-  const fields = standardFieldsOf(uid, resource, updateTime)
-  yield* updateEntry(access, kind.table, entryOf(kind, resource, fields, columns))
+): Work<Entry> {
+  const entry = entryOf(kind, resource, standardFieldsOf(uid, resource, updateTime), columns)
+  yield* updateEntry(access, kind.table, entry)
+  return entry
 }

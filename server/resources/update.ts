@@ -20,7 +20,7 @@ import { resultOf } from './create.ts'
 import type { Dependencies } from './dependencies.ts'
 import type { ExtraColumns, ExtraValues, Kind } from './kind.ts'
 import { withoutInput } from './kind.ts'
-import { readReply } from './reply.ts'
+import { readReply, writtenReply } from './reply.ts'
 import { resourceIn } from './request-resource.ts'
 import { lockResource, nextUpdateTime, replaceResource } from './stored-resource.ts'
 
@@ -103,7 +103,8 @@ function* update<D extends DescMessage, X extends ExtraColumns>(
   if (!equals(kind.desc, current, updated) || !isSame(columns, changedColumns ?? {})) {
     stamp(updated as Resource, time)
     const change = { uid, updateTime: time, columns: differing(columns, changedColumns ?? {}) }
-    yield* withConflict(replaceResource(grants, kind, updated, change), conflict?.(merged))
+    const written = yield* withConflict(replaceResource(grants, kind, updated, change), conflict?.(merged))
+    return yield* writtenReply(kind, written, call.form, grants)
   }
   return yield* readReply(kind, uid, call.form, grants)
 }
@@ -128,9 +129,9 @@ function stamp(resource: Resource, updateTime: number): void {
 }
 
 /** A violated unique constraint becomes an error for the caller. */
-function* withConflict(write: Work<void>, conflict: string | undefined): Work<void> {
+function* withConflict<T>(write: Work<T>, conflict: string | undefined): Work<T> {
   try {
-    yield* write
+    return yield* write
   } catch (error) {
     if (error instanceof StoreError && error.kind === 'unique' && conflict) throw alreadyExists(conflict)
     throw error

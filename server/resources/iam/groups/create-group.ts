@@ -5,12 +5,13 @@ import { depthOf, newChildUid, newRootUid } from '../../../aip/uid.ts'
 import type { WriteGrants } from '../../../policy/admit.ts'
 import { admitToWrite } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
+import type { Entry } from '../../../store/table.ts'
 import type { Work } from '../../../store/work.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
 import type { Reply } from '../../../wire/reply.ts'
 import { createEntry, createIn, draftOf } from '../../create.ts'
 import type { Dependencies } from '../../dependencies.ts'
-import { readReply } from '../../reply.ts'
+import { writtenReply } from '../../reply.ts'
 import { resourceIn } from '../../request-resource.ts'
 import { bindOwner, requireMayCreateOrganizations } from '../organization.ts'
 import { requireOrganizationForSecondFactor } from './second-factor-requirement.ts'
@@ -31,26 +32,26 @@ export function* createGroup(
   call: Call<CreateGroupRequest>,
   grants: WriteGrants,
 ): Work<Reply> {
-  const uid =
+  const written =
     call.request.parent === ''
       ? yield* createRoot(deps, grants, call)
       : yield* createChild(deps, grants, call)
-  return yield* readReply(groups, uid, call.form, grants)
+  return yield* writtenReply(groups, written, call.form, grants)
 }
 
 /** The caller becomes the owner. */
-function* createRoot(deps: Dependencies, access: WriteAccess, call: Call<CreateGroupRequest>): Work<string> {
+function* createRoot(deps: Dependencies, access: WriteAccess, call: Call<CreateGroupRequest>): Work<Entry> {
   const uid = newRootUid(deps.random)
-  yield* createEntry(access, groups, draftIn(call), { uid, now: deps.now() })
+  const written = yield* createEntry(access, groups, draftIn(call), { uid, now: deps.now() })
   yield* bindOwner({ ...deps, access }, uid, call.demand.caller.identity)
-  return uid
+  return written
 }
 
 function* createChild(
   { now, random }: Dependencies,
   access: WriteAccess,
   call: Call<CreateGroupRequest>,
-): Work<string> {
+): Work<Entry> {
   const { parent } = call.request
   if (depthOf(parent) >= maxDepth)
     throw failedPrecondition('TREE_TOO_DEEP', `groups can be nested at most ${maxDepth} levels deep`)
@@ -58,8 +59,7 @@ function* createChild(
   const uid = newChildUid(parent, time, random)
   const draft = draftIn(call)
   requireOrganizationForSecondFactor(draft, uid)
-  yield* createIn(access, parent, groups, draft, { uid, now: time })
-  return uid
+  return yield* createIn(access, parent, groups, draft, { uid, now: time })
 }
 
 const draftIn = (call: Call<CreateGroupRequest>) => draftOf(GroupSchema, resourceIn(groups, call))
