@@ -27,10 +27,7 @@ export type WaitingCalls<Call> = {
 type Group<Call> = {
   name: string
   weight: number
-  /**
-   * The time that the group has used, divided by its weight. Raised after a time without calls (see
-   * `lastServedUsed`).
-   */
+  /** The time that the group has used, divided by its weight. Raised after a time without calls (see `usedOfIdle`). */
   used: number
   /** Will be added to `used`, which does not change while the group is in the heap. */
   owed: number
@@ -42,21 +39,25 @@ type Group<Call> = {
 /** How many groups without waiting calls are remembered. */
 const maxIdleGroups = 10_000
 
-export function openWaitingCalls<Call>(): WaitingCalls<Call> {
+/**
+ * `maxSaved` is how much time a group can save while it uses less than its share, in milliseconds for each unit of its
+ * weight. Until it has used the saved time, its calls go first.
+ */
+export function openWaitingCalls<Call>(maxSaved: number): WaitingCalls<Call> {
   /** Groups with waiting calls. */
   const groups = new Map<string, Group<Call>>()
   const byUsed: Heap<Group<Call>> = openHeap(({ used }) => used)
   const usedByIdle = new BoundedMap<string, number>(maxIdleGroups)
   let current: Group<Call> | undefined
-  /**
-   * `used` of the group that was served last. A group that had no calls begins with at least this,
-   * so it does not save up time.
-   */
-  let lastServedUsed = 0
+  /** The highest `used` at which a group was served. Groups that use their whole share are at about this. */
+  let usedByBusy = 0
   let count = 0
 
+  /** A group without calls saves at most `maxSaved`, and a new group has saved nothing. */
+  const usedOfIdle = (name: string) => Math.max(usedByBusy - maxSaved, usedByIdle.get(name) ?? usedByBusy)
+
   function openGroup({ group: name, weight }: Party): Group<Call> {
-    const used = Math.max(lastServedUsed, usedByIdle.get(name) ?? 0)
+    const used = usedOfIdle(name)
     usedByIdle.delete(name)
     const group = { name, weight, used, owed: 0, callsByMember: new Map(), count: 0 }
     groups.set(name, group)
@@ -89,7 +90,7 @@ export function openWaitingCalls<Call>(): WaitingCalls<Call> {
     take() {
       current = takeGroup()
       if (!current) return undefined
-      lastServedUsed = current.used
+      usedByBusy = Math.max(usedByBusy, current.used)
       current.count--
       count--
       return takeNext(current.callsByMember)
@@ -107,7 +108,7 @@ export function openWaitingCalls<Call>(): WaitingCalls<Call> {
     chargeLater({ group: name, weight }, time) {
       const group = groups.get(name)
       if (group) group.owed += time / weight
-      else usedByIdle.set(name, Math.max(lastServedUsed, usedByIdle.get(name) ?? 0) + time / weight)
+      else usedByIdle.set(name, usedOfIdle(name) + time / weight)
     },
   }
 }

@@ -21,9 +21,11 @@ type Entry = { start(): void; drop(): void; isLate(): boolean }
 const retryAfterSeconds = 1
 /** All tasks count equally. */
 const costOfTask = 1
+/** A party saves nothing, because no task is charged for a pause. */
+const maxSaved = 0
 
 export function openFairQueue({ maxRunning, maxWaitingPerGroup, maxWaiting }: FairQueueOptions): FairQueue {
-  const waiting = openWaitingCalls<Entry>()
+  const waiting = openWaitingCalls<Entry>(maxSaved)
   let running = 0
 
   function startNext(): void {

@@ -1,5 +1,6 @@
 // Limits how many calls use a connection at the same time. The others wait, and the next one is of the party that has used
 // connections for the least time while others waited. So a party with many calls hardly delays the calls of others.
+import { knownWeight } from '../../fair-queueing/parties.ts'
 import type { Party } from '../../fair-queueing/waiting-calls.ts'
 import { openWaitingCalls } from '../../fair-queueing/waiting-calls.ts'
 import { StoreError } from '../store-error.ts'
@@ -31,9 +32,11 @@ export const maxWaiting = { perWeight: 250, total: 10_000, ofGroupWhenFull: 20 }
  * longer than the maximum contains a pause that the call did not cause, such as a busy disk of the database.
  */
 const chargedTime = { min: 1, max: 50 }
+/** The time that a known party can save, in milliseconds: that of two calls that were charged for such a pause. */
+const maxSavedTime = 2 * chargedTime.max
 
 export function openSlots({ count, timeoutMs, currentParty, clock }: SlotsOptions): Slots {
-  const waiting = openWaitingCalls<WaitingCall>()
+  const waiting = openWaitingCalls<WaitingCall>(maxSavedTime / knownWeight)
   let free = count
 
   /** Resolves when it is the turn of the party. */
