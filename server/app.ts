@@ -46,6 +46,8 @@ export type App = {
   shareLimits(): Promise<void>
   /** Sends all due events to the sinks of subscriptions. Also runs by itself. */
   deliverEvents(): Promise<void>
+  /** Tells load balancers that the server is stopping, and goes on serving. */
+  startDraining(): void
   /**
    * Waits for running calls, then stops. Unless `isUrgent`, it first goes on serving for `drainDelayMs`, so that load
    * balancers notice that it is stopping, and send no more calls.
@@ -122,6 +124,7 @@ async function openApp(
     endpoints: offered,
     shareLimits: sharing.exchange,
     deliverEvents: tasks.deliverEvents,
+    startDraining: doors.startDraining,
     async stop(isUrgent = false) {
       doors.startDraining()
       if (!isUrgent) await pause(config.drainDelayMs, undefined, { ref: false })

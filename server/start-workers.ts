@@ -17,12 +17,13 @@ export const startServerWithWorkers = (config: Config, log: Log, shared: SharedS
 export function supervisionOf(
   config: Config,
   shared = makeSharedState(),
-): Pick<SupervisorOptions, 'count' | 'hasWriter' | 'startThread'> {
+): Pick<SupervisorOptions, 'count' | 'hasWriter' | 'drainDelayMs' | 'startThread'> {
   const program = threadProgram('worker-thread')
   const resourceLimits = { maxYoungGenerationSizeMb: maxYoungGenerationSizeMb.worker }
   return {
     count: config.workers,
     hasWriter: config.databaseUrl === undefined,
+    drainDelayMs: config.drainDelayMs,
     startThread(index, port = config.port) {
       const workerData: WorkerData = { config: { ...shareOf(config), port }, shared, isFirst: index === 0 }
       return new Worker(program, { workerData, resourceLimits })

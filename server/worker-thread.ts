@@ -67,8 +67,11 @@ function onMessage(message: ToWorker): void {
       awaitedSeries.get(message.id)?.(message.series)
       awaitedSeries.delete(message.id)
       break
+    case 'start-draining':
+      app.startDraining()
+      break
     case 'stop':
-      void stop(message.isUrgent)
+      void stop()
   }
 }
 
@@ -82,8 +85,9 @@ function connectWriter(port: MessagePort): CallClient {
   return client
 }
 
-async function stop(isUrgent: boolean): Promise<void> {
-  await app.stop(isUrgent)
+async function stop(): Promise<void> {
+  // The supervisor has waited for load balancers already.
+  await app.stop(true)
   log.flush()
   process.exit()
 }

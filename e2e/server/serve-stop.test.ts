@@ -138,6 +138,22 @@ describe('a server that receives a signal', timeout, () => {
     for (const name of loggedNames) assert.ok(answered.has(name), `${name} was accepted and not answered`)
   })
 
+  test('turns unready in all workers at once, and still accepts writes', async () => {
+    server = await serve(folder, ['--workers', '3', '--drain-delay', '600'])
+    server.signal('SIGTERM')
+    // Each request opens a connection, which any worker may accept.
+    await until(async () => {
+      for (let at = 0; at < 20; at++) if ((await readiness()) !== 503) return false
+      return true
+    })
+    const name = newName()
+    const client = await rawClient(server.port)
+    client.send(createRequest(name))
+    assert.equal((await client.response()).status, 200)
+    client.close()
+    assert.ok((await storedNames()).has(name))
+  })
+
   test('skips the drain delay on Ctrl-C', async () => {
     server = await serve(folder, ['--drain-delay', '600'])
     server.signal('SIGINT')

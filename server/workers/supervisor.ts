@@ -1,4 +1,5 @@
 // Starts the workers of a server, replaces those that end, and stops all of them.
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import type { Log } from '../log.ts'
 import { collectSeries } from './collect-series.ts'
@@ -12,15 +13,20 @@ export type SupervisorOptions = {
   /** `port` is the one on which the first worker listens; undefined until it does. */
   startThread(index: number, port: number | undefined): Worker
   log: Log
+  /** How long workers that are stopping go on serving, so that load balancers notice it, in milliseconds. */
+  drainDelayMs: number
   /** How long to wait before a worker is replaced, in milliseconds. */
   restartDelayMs?: number
 }
 
-export type Supervisor = Started & { stop(isUrgent?: boolean): Promise<void> }
+export type Supervisor = Started & {
+  /** Unless `isUrgent`, the workers first go on serving for `drainDelayMs`. */
+  stop(isUrgent?: boolean): Promise<void>
+}
 
 /** Rejects if a worker cannot be started. */
 export async function startWorkers(options: SupervisorOptions): Promise<Supervisor> {
-  const { count, hasWriter, log, restartDelayMs = 1000 } = options
+  const { count, hasWriter, log, drainDelayMs, restartDelayMs = 1000 } = options
   const running = new Set<Worker>()
   const ready = new Set<Worker>()
   const writerConnections = hasWriter ? openWriterConnections() : undefined
@@ -71,19 +77,26 @@ export async function startWorkers(options: SupervisorOptions): Promise<Supervis
 
   async function stop(isUrgent = false): Promise<void> {
     isStopping = true
+    if (!isUrgent) await drain()
     const writer = writerConnections?.writer()
     const others = [...running].filter((worker) => worker !== writer)
-    await Promise.all(others.map((worker) => stopWorker(worker, isUrgent)))
+    await Promise.all(others.map(stopWorker))
     // Last, because the others hand their writes to it.
-    if (writer) await stopWorker(writer, isUrgent)
+    if (writer) await stopWorker(writer)
+  }
+
+  /** All workers drain at the same time, so that each of them tells load balancers the same. */
+  async function drain(): Promise<void> {
+    for (const worker of ready) worker.postMessage({ kind: 'start-draining' } satisfies ToWorker)
+    await pause(drainDelayMs)
   }
 
   /** Resolves when the worker has ended, even if it fails. */
-  async function stopWorker(worker: Worker, isUrgent: boolean): Promise<void> {
+  async function stopWorker(worker: Worker): Promise<void> {
     if (!running.has(worker)) return
     // Not `once` of node:events, which rejects if the worker emits `error` before `exit`.
     const exit = new Promise((resolve) => worker.once('exit', resolve))
-    if (ready.has(worker)) worker.postMessage({ kind: 'stop', isUrgent } satisfies ToWorker)
+    if (ready.has(worker)) worker.postMessage({ kind: 'stop' } satisfies ToWorker)
     else void worker.terminate()
     await exit
   }

@@ -11,7 +11,10 @@ export type ToWorker =
   | { kind: 'send-series'; id: number }
   /** The metrics of all workers, which this worker has asked for. */
   | { kind: 'all-series'; id: number; series: Series[] }
-  | { kind: 'stop'; isUrgent: boolean }
+  /** Tell load balancers that the server is stopping, but go on serving. */
+  | { kind: 'start-draining' }
+  /** Wait for running calls, then end. */
+  | { kind: 'stop' }
 
 export type FromWorker =
   | ({ kind: 'ready' } & Started)
