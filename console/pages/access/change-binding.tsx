@@ -15,12 +15,15 @@ import { ExpiryField, expiryOf } from './expiry.tsx'
 export function ChangeBinding({ place }: PageProps) {
   const uid = place.query.get('about') ?? ''
   const { data: binding, error: readError } = useRead(read(api.roleBindings.getRoleBinding, { uid }))
-  const { run, isRunning, error } = useWrite(api.roleBindings.updateRoleBinding, { done: 'Access changed' })
+  const { run, isRunning, error } = useWrite(api.roleBindings.updateRoleBinding, {
+    done: 'Access changed',
+    after: () => closeDialog(place),
+  })
   const change = async (values: FormData) => {
     const expireTime = expiryOf(values, binding?.expireTime)
     const roleBinding = { uid, reason: String(values.get('reason')), ...(expireTime && { expireTime }) }
     const mask = updateMask<RoleBindingJson>(binding ?? {}, roleBinding, ['expireTime', 'reason'])
-    if (await run({ roleBinding, updateMask: mask })) await closeDialog(place)
+    await run({ roleBinding, updateMask: mask })
   }
   return (
     <Dialog place={place} title="Change access">

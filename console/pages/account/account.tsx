@@ -83,9 +83,12 @@ export default function Account({ place }: PageProps) {
 }
 
 function Rename({ place, name }: PageProps & { name: string }) {
-  const { run, isRunning, error } = useWrite(api.account.renameAccount, { done: 'Name changed' })
+  const { run, isRunning, error } = useWrite(api.account.renameAccount, {
+    done: 'Name changed',
+    after: () => closeDialog(place),
+  })
   const rename = async (values: FormData) => {
-    if (await run({ name: String(values.get('name')) })) await closeDialog(place)
+    await run({ name: String(values.get('name')) })
   }
   return (
     <Dialog place={place} title="Change name">

@@ -46,7 +46,10 @@ export function AuthenticatorApp({ place, account, disabledReason }: SectionProp
 
 export function AddAuthenticatorApp({ place }: PageProps) {
   const begin = useWrite(api.account.beginAuthenticatorApp)
-  const confirm = useWrite(api.account.confirmAuthenticatorApp, { done: 'Authenticator app set up' })
+  const confirm = useWrite(api.account.confirmAuthenticatorApp, {
+    done: 'Authenticator app set up',
+    after: () => closeDialog(place),
+  })
   const started = useSignal<{ secret: string; uri: string } | undefined>(undefined)
   useEffect(() => {
     void begin.run({}).then((response) => {
@@ -54,7 +57,7 @@ export function AddAuthenticatorApp({ place }: PageProps) {
     })
   }, [])
   const send = async (values: FormData) => {
-    if (await confirm.run({ code: String(values.get('code')).replaceAll(' ', '') })) await closeDialog(place)
+    await confirm.run({ code: String(values.get('code')).replaceAll(' ', '') })
   }
   return (
     <Dialog place={place} title="Set up an authenticator app">

@@ -7,13 +7,16 @@ import { TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
 
 export function ChangePassword({ place }: PageProps) {
-  const { run, isRunning, error } = useWrite(api.account.changePassword, { done: 'Password changed' })
+  const { run, isRunning, error } = useWrite(api.account.changePassword, {
+    done: 'Password changed',
+    after: () => closeDialog(place),
+  })
   const change = async (values: FormData) => {
     const request = {
       currentPassword: String(values.get('current-password')),
       newPassword: String(values.get('new-password')),
     }
-    if (await run(request)) await closeDialog(place)
+    await run(request)
   }
   return (
     <Dialog place={place} title="Change password">

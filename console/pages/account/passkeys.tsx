@@ -57,7 +57,10 @@ export function Passkeys({
 
 export function AddPasskey({ place }: PageProps) {
   const begin = useWrite(api.account.beginPasskey)
-  const register = useWrite(api.account.registerPasskey, { done: 'Passkey added' })
+  const register = useWrite(api.account.registerPasskey, {
+    done: 'Passkey added',
+    after: () => closeDialog(place),
+  })
   const refused = useSignal<Error | undefined>(undefined)
   const add = async (values: FormData) => {
     refused.value = undefined
@@ -67,7 +70,7 @@ export function AddPasskey({ place }: PageProps) {
     try {
       const credential = await createCredential(options.optionsJson ?? '{}')
       const request = { name: String(values.get('name')), responseJson: JSON.stringify(credential) }
-      if (await register.run(request)) await closeDialog(place)
+      await register.run(request)
     } catch {
       // The browser does not say why: the person cancelled, or the device cannot store passkeys.
       refused.value = new Error('The browser did not make a passkey. Try again, or use another device.')
@@ -106,9 +109,12 @@ const nameOfPasskey = (passkeys: readonly PasskeyJson[], id: string) =>
 
 export function RenamePasskey({ place, passkeys }: PasskeysProps) {
   const id = place.query.get('about') ?? ''
-  const { run, isRunning, error } = useWrite(api.account.renamePasskey, { done: 'Passkey renamed' })
+  const { run, isRunning, error } = useWrite(api.account.renamePasskey, {
+    done: 'Passkey renamed',
+    after: () => closeDialog(place),
+  })
   const rename = async (values: FormData) => {
-    if (await run({ id, name: String(values.get('name')) })) await closeDialog(place)
+    await run({ id, name: String(values.get('name')) })
   }
   return (
     <Dialog place={place} title="Rename the passkey">
@@ -133,9 +139,12 @@ export function RenamePasskey({ place, passkeys }: PasskeysProps) {
 
 export function RemovePasskey({ place, passkeys }: PasskeysProps) {
   const id = place.query.get('about') ?? ''
-  const { run, isRunning, error } = useWrite(api.account.removePasskey, { done: 'Passkey removed' })
+  const { run, isRunning, error } = useWrite(api.account.removePasskey, {
+    done: 'Passkey removed',
+    after: () => closeDialog(place),
+  })
   const remove = async () => {
-    if (await run({ id })) await closeDialog(place)
+    await run({ id })
   }
   return (
     <ConfirmDelete

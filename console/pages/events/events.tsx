@@ -110,9 +110,10 @@ export function State({ subscription: { state, stateReason } }: { subscription: 
 function DeleteSubscription({ place, sink }: PageProps & { sink: string }) {
   const { run, isRunning, error } = useWrite(api.subscriptions.deleteSubscription, {
     done: 'Subscription deleted',
+    after: () => closeDialog(place),
   })
   const remove = async () => {
-    if (await run({ uid: place.query.get('about') ?? '' })) await closeDialog(place)
+    await run({ uid: place.query.get('about') ?? '' })
   }
   return (
     <ConfirmDelete

@@ -40,13 +40,14 @@ export function CreateSubscription({ place }: PageProps) {
 export function EditSubscription({ place, subscription }: PageProps & { subscription: SubscriptionJson }) {
   const { run, isRunning, error } = useWrite(api.subscriptions.updateSubscription, {
     done: 'Subscription changed',
+    after: () => closeDialog(place),
   })
   const change = async (values: FormData) => {
     const changed = { uid: subscription.uid ?? '', ...subscriptionOf(values) }
     const mask = updateMask<SubscriptionJson>(subscription, changed, [
       ...(['sink', 'description', 'eventTypes', 'contentMode', 'state'] as const),
     ])
-    if (await run({ subscription: changed, updateMask: mask })) await closeDialog(place)
+    await run({ subscription: changed, updateMask: mask })
   }
   return (
     <Dialog place={place} title="Change subscription">

@@ -200,11 +200,11 @@ function RotateSecret({ place }: PageProps) {
 
 function Replay({ place }: PageProps) {
   const { run, isRunning, error } = useWrite(api.subscriptions.replaySubscription, {
-    ...{ done: 'The replay has begun', also: ['deliveries'] },
+    ...{ done: 'The replay has begun', also: ['deliveries'], after: () => closeDialog(place) },
   })
   const replay = async (values: FormData) => {
     const since = new Date(String(values.get('since'))).toISOString()
-    if (await run({ uid: uidIn(place), since })) await closeDialog(place)
+    await run({ uid: uidIn(place), since })
   }
   return (
     <Dialog place={place} title="Replay events">

@@ -12,7 +12,10 @@ import { NameFields } from '../../ui/name-fields.tsx'
 /** Changes the name and the description of an identity and, if it has claim rules, these rules. */
 export function EditIdentity({ place, identity }: PageProps & { identity: IdentityJson }) {
   const { claimMatch } = identity
-  const { run, isRunning, error } = useWrite(api.identities.updateIdentity, { done: 'Identity changed' })
+  const { run, isRunning, error } = useWrite(api.identities.updateIdentity, {
+    done: 'Identity changed',
+    after: () => closeDialog(place),
+  })
   const change = async (values: FormData) => {
     const text = (name: string) => String(values.get(name) ?? '').trim()
     const changed: IdentityJson = {
@@ -20,7 +23,7 @@ export function EditIdentity({ place, identity }: PageProps & { identity: Identi
       ...(claimMatch && { claimMatch: { ...claimMatch, ...rulesOf(text) } }),
     }
     const mask = updateMask(identity, changed, ['name', 'description', 'claimMatch'])
-    if (await run({ identity: changed, updateMask: mask })) await closeDialog(place)
+    await run({ identity: changed, updateMask: mask })
   }
   return (
     <Dialog place={place} title="Change identity">

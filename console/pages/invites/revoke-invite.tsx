@@ -6,9 +6,12 @@ import { closeDialog } from '../../ui/dialog.tsx'
 
 /** Deletes the invite in the query parameter `about`. */
 export function RevokeInvite({ place }: PageProps) {
-  const { run, isRunning, error } = useWrite(api.groupInvites.deleteGroupInvite, { done: 'Invite revoked' })
+  const { run, isRunning, error } = useWrite(api.groupInvites.deleteGroupInvite, {
+    done: 'Invite revoked',
+    after: () => closeDialog(place),
+  })
   const revoke = async () => {
-    if (await run({ uid: place.query.get('about') ?? '' })) await closeDialog(place)
+    await run({ uid: place.query.get('about') ?? '' })
   }
   return (
     <ConfirmDelete

@@ -230,10 +230,10 @@ function CreatePullToken({ place }: PageProps) {
 
 function RevokePullToken({ place, name }: PageProps & { name: string }) {
   const { run, isRunning, error } = useWrite(api.pullTokens.deletePullToken, {
-    ...{ done: 'Pull token revoked', also: ['identities', 'roleBindings'] },
+    ...{ done: 'Pull token revoked', also: ['identities', 'roleBindings'], after: () => closeDialog(place) },
   })
   const revoke = async () => {
-    if (await run({ uid: place.query.get('about') ?? '' })) await closeDialog(place)
+    await run({ uid: place.query.get('about') ?? '' })
   }
   return (
     <ConfirmDelete

@@ -19,7 +19,7 @@ export type EditRepoProps = PageProps & {
 
 /** Changes the texts of a repo, who may pull, and which tags cannot be moved. */
 export function EditRepo({ place, repo, readme, readmeError }: EditRepoProps) {
-  const repos = useWrite(api.repos.updateRepo, { done: 'Repo changed' })
+  const repos = useWrite(api.repos.updateRepo, { done: 'Repo changed', after: () => closeDialog(place) })
   const readmes = useWrite(api.repos.updateRepoReadme)
   const error = repos.error.value ?? readmes.error.value
   const change = async (values: FormData) => {
@@ -35,7 +35,7 @@ export function EditRepo({ place, repo, readme, readmeError }: EditRepoProps) {
     const isReadmeChanged =
       values.has('readme') && repoReadme.content !== withLineFeeds(readme?.content ?? '').trim()
     if (isReadmeChanged && !(await readmes.run({ repoReadme }))) return
-    if (await repos.run({ repo: changed, updateMask: mask })) await closeDialog(place)
+    await repos.run({ repo: changed, updateMask: mask })
   }
   return (
     <Dialog place={place} title="Change repo">

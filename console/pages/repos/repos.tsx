@@ -121,10 +121,13 @@ export default function Repos({ place }: PageProps) {
 }
 
 function CreateRepo({ place }: PageProps) {
-  const { run, isRunning, error } = useWrite(api.repos.createRepo, { done: 'Repo created' })
+  const { run, isRunning, error } = useWrite(api.repos.createRepo, {
+    done: 'Repo created',
+    after: () => closeDialog(place),
+  })
   const create = async (values: FormData) => {
     const repo = { name: String(values.get('name')), description: String(values.get('description')) }
-    if (await run({ parent: place.group, repo })) await closeDialog(place)
+    await run({ parent: place.group, repo })
   }
   return (
     <Dialog place={place} title="New repo">

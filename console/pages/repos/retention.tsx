@@ -26,7 +26,10 @@ export function EditRetention({ place, repo }: PageProps & { repo: RepoJson }) {
   const { uid = '', retention = {} } = repo
   const rules = useSignal<readonly FormRule[]>((retention.rules ?? []).map((rule, id) => ({ id, rule })))
   const preview = useRetentionPreview(uid)
-  const { run, isRunning, error } = useWrite(api.repos.updateRepo, { done: 'Retention changed' })
+  const { run, isRunning, error } = useWrite(api.repos.updateRepo, {
+    done: 'Retention changed',
+    after: () => closeDialog(place),
+  })
 
   const valuesOf = (values: FormData) => retentionOf(values, rules.value)
   /** The errors name rules by their number, which changes if rules are removed. */
@@ -41,8 +44,7 @@ export function EditRetention({ place, repo }: PageProps & { repo: RepoJson }) {
   }
   const save = async (values: FormData) => {
     dropErrors()
-    if (await run({ repo: { uid, retention: valuesOf(values) }, updateMask: 'retention' }))
-      await closeDialog(place)
+    await run({ repo: { uid, retention: valuesOf(values) }, updateMask: 'retention' })
   }
   const tryRules = (form: HTMLFormElement | null) => {
     if (!form?.reportValidity()) return

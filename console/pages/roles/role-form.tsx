@@ -15,9 +15,12 @@ import { NameFields } from '../../ui/name-fields.tsx'
 type RoleDialogProps = PageProps & { roles: readonly RoleJson[] }
 
 export function CreateRole({ place, roles }: RoleDialogProps) {
-  const { run, isRunning, error } = useWrite(api.roles.createRole, { done: 'Role created' })
+  const { run, isRunning, error } = useWrite(api.roles.createRole, {
+    done: 'Role created',
+    after: () => closeDialog(place),
+  })
   const create = async (values: FormData) => {
-    if (await run({ parent: place.group, role: roleOf(values) })) await closeDialog(place)
+    await run({ parent: place.group, role: roleOf(values) })
   }
   return (
     <RoleDialog
@@ -30,14 +33,17 @@ export function CreateRole({ place, roles }: RoleDialogProps) {
 }
 
 export function EditRole({ place, roles, role }: RoleDialogProps & { role: RoleJson }) {
-  const { run, isRunning, error } = useWrite(api.roles.updateRole, { done: 'Role changed' })
+  const { run, isRunning, error } = useWrite(api.roles.updateRole, {
+    done: 'Role changed',
+    after: () => closeDialog(place),
+  })
   // The first value is kept: the checkboxes do not change if the role is loaded again.
   const loaded = useSignal(role).value
   const change = async (values: FormData) => {
     const changed = { uid: loaded.uid ?? '', ...roleOf(values) }
     const before = { ...loaded, capabilities: loaded.capabilities?.toSorted() ?? [] }
     const mask = updateMask<RoleJson>(before, changed, ['name', 'description', 'capabilities'])
-    if (await run({ role: changed, updateMask: mask })) await closeDialog(place)
+    await run({ role: changed, updateMask: mask })
   }
   return (
     <RoleDialog

@@ -104,9 +104,12 @@ const Where = ({ role, groups }: { role: RoleJson; groups: ReadonlyMap<string, s
 }
 
 function DeleteRole({ place, name }: PageProps & { name: string }) {
-  const { run, isRunning, error } = useWrite(api.roles.deleteRole, { done: 'Role deleted' })
+  const { run, isRunning, error } = useWrite(api.roles.deleteRole, {
+    done: 'Role deleted',
+    after: () => closeDialog(place),
+  })
   const remove = async () => {
-    if (await run({ uid: place.query.get('about') ?? '' })) await closeDialog(place)
+    await run({ uid: place.query.get('about') ?? '' })
   }
   return (
     <ConfirmDelete

@@ -18,11 +18,11 @@ const text = (values: FormData, name: string) => String(values.get(name) ?? '').
 
 export function CreateTag({ place, repo }: PageProps & { repo: string }) {
   const { run, isRunning, error } = useWrite(api.tags.createTag, {
-    ...{ done: 'Tag created', also: ['repos'] },
+    ...{ done: 'Tag created', also: ['repos'], after: () => closeDialog(place) },
   })
   const create = async (values: FormData) => {
     const tag = { name: text(values, 'name'), digest: text(values, 'digest') }
-    if (await run({ parent: repo, tag })) await closeDialog(place)
+    await run({ parent: repo, tag })
   }
   return (
     <Dialog place={place} title="New tag">
@@ -50,7 +50,7 @@ export function CreateTag({ place, repo }: PageProps & { repo: string }) {
 export function EditTag({ place, tag }: PageProps & { tag: TagJson }) {
   const { uid = '', name, digest, deprecated, bundles = [] } = tag
   const { run, isRunning, error } = useWrite(api.tags.updateTag, {
-    ...{ done: 'Tag changed', also: ['repos'] },
+    ...{ done: 'Tag changed', also: ['repos'], after: () => closeDialog(place) },
   })
   const change = async (values: FormData) => {
     const changed = {
@@ -61,7 +61,7 @@ export function EditTag({ place, tag }: PageProps & { tag: TagJson }) {
       digest: text(values, 'digest'),
     }
     const mask = updateMask(tag, changed, ['name', 'deprecated', 'bundles', 'digest'])
-    if (await run({ tag: changed, updateMask: mask })) await closeDialog(place)
+    await run({ tag: changed, updateMask: mask })
   }
   return (
     <Dialog place={place} title="Move or change tag">

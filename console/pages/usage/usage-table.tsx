@@ -112,11 +112,14 @@ function SetLimit<Response>({
   disabledReason,
 }: SetLimitProps<Response>) {
   const kind = usage?.kind ?? ''
-  const { run, isRunning, error } = useWrite(setLimits, { done: 'Limit changed' })
+  const { run, isRunning, error } = useWrite(setLimits, {
+    done: 'Limit changed',
+    after: () => closeDialog(place),
+  })
   const change = async (values: FormData) => {
     const text = String(values.get('limit'))
     const request = text === '' ? { remove: [kind] } : { resourceLimits: { [kind]: Number(text) } }
-    if (await run({ uid: group, ...request })) await closeDialog(place)
+    await run({ uid: group, ...request })
   }
   return (
     <Dialog place={place} title={`Limit of ${titleOf(kind)}`}>
