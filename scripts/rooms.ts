@@ -43,7 +43,7 @@ export const mayImport: Record<string, string[]> = {
   'server/commands': ['*'],
   'server/main': ['server/commands', 'server/resolve-imports'],
   'server/resolve-imports': [],
-  'server/config': [],
+  'server/config': ['api'],
   'server/log': ['server/threads'],
   'server/bounded-map': [],
   'server/lazily': [],

@@ -342,6 +342,34 @@ describe('the values of settings', () => {
       assert.deepEqual(read({ HOST: host }).warnings, [])
   })
 
+  test('a variable whose name resembles that of a setting yields a warning', () => {
+    for (const [name, meant] of [
+      ['STEMMA_DATABASE_URL', 'DATABASE_URL'],
+      ['STEMMA_PORT', 'PORT'],
+      ['STEMMA_RATE_LISTS', 'STEMMA_RATE_LIST'],
+      ['STEMMA_WORKER', 'STEMMA_WORKERS'],
+      ['STEMMA_DRAINDELAY', 'STEMMA_DRAIN_DELAY'],
+    ] as const)
+      assert.deepEqual(read({ [name]: '1' }).warnings, [
+        `${name} has no effect, because the setting is called ${meant}`,
+      ])
+    // Variables of the command line, of the tests and of Kubernetes, and those of other programs.
+    for (const name of [
+      'STEMMA_TOKEN',
+      'STEMMA_API',
+      'STEMMA_ISSUER',
+      'STEMMA_TEST_POSTGRES',
+      'STEMMA',
+      'PROT',
+    ])
+      assert.deepEqual(read({ [name]: '1' }).warnings, [], name)
+    assert.deepEqual(
+      read({ STEMMA_PORT: 'tcp://10.0.0.1:8080', STEMMA_SERVICE_HOST: '10.0.0.1' }).warnings,
+      [],
+    )
+    assert.deepEqual(read({ STEMMA_WORKERS: '2', DATABASE_URL: '' }).warnings, [])
+  })
+
   test('STEMMA_BASE_URL and STEMMA_AUTH_URL are http or https URLs without query, user or final slash', () => {
     for (const url of [
       'http://localhost:8080',

@@ -3,6 +3,7 @@ import type { ContentConfig, Read, Texts } from './content.ts'
 import { readContent } from './content.ts'
 import type { Flags, FlagTypes } from './env.ts'
 import { readSettings } from './env.ts'
+import { warnOfMisspelledVariables } from './misspelled-variables.ts'
 import type { Rate } from './readers.ts'
 import {
   counts,
@@ -113,6 +114,7 @@ export function readConfig(
   const { texts, flags, positionals, faults } = readSettings(env, args, commandFlags)
   const config = makeConfig(texts, faults)
   if (faults.length > 0) throw new ConfigError(faults)
+  config.warnings.push(...warnOfMisspelledVariables(env))
   return { config, flags, positionals }
 }
 
