@@ -1,14 +1,14 @@
 // The program of the threads that checks.ts starts. A check loads the modules that it needs: a thread that only matches
-// tokens never loads Markdown. They are loaded after the priority is lowered, because loading takes processor time.
+// tokens never loads Markdown. The first check runs at the lowest priority only after it has loaded them.
 import { parentPort } from 'node:worker_threads'
 import type { CheckAnswer, CheckTask } from './checks.ts'
 import type { Patterns } from './claims/pattern.ts'
-import { runInBackground } from './threads/priority.ts'
+import { loadInBackground, runInBackground } from './threads/priority.ts'
 
 const port = parentPort
 if (!port) throw new Error('checks-thread.ts runs only as a thread')
 
-runInBackground()
+loadInBackground()
 let openedPatterns: Patterns | undefined
 
 port.on('message', async (task: CheckTask) => {
@@ -20,21 +20,39 @@ port.on('message', async (task: CheckTask) => {
 })
 
 async function perform(task: CheckTask): Promise<unknown> {
+  const check = await loadCheck(task)
+  runInBackground()
+  return check()
+}
+
+async function loadCheck(task: CheckTask): Promise<() => unknown> {
   switch (task.kind) {
-    case 'readme':
-      return (await import('./resources/registry/repos/readme.ts')).readmeFault(task.content)
+    case 'readme': {
+      const { readmeFault } = await import('./resources/registry/repos/readme.ts')
+      return () => readmeFault(task.content)
+    }
     case 'patterns': {
       const { judgePattern } = await import('./claims/pattern-rule.ts')
-      return task.patterns.map(({ kind, pattern }) => judgePattern(kind, pattern))
+      return () => task.patterns.map(({ kind, pattern }) => judgePattern(kind, pattern))
     }
-    case 'sbom':
-      return (await import('./resources/registry/content/images/read-sbom.ts')).readSbom(task)
-    case 'chart':
-      return (await import('./resources/registry/content/images/read-chart.ts')).readChart(task)
-    case 'trust':
-      return (await import('./claims/trust.ts')).performTrustCheck(await patterns(), task)
-    default:
-      return (await import('./claims/matcher.ts')).performMatch(await patterns(), task)
+    case 'sbom': {
+      const { readSbom } = await import('./resources/registry/content/images/read-sbom.ts')
+      return () => readSbom(task)
+    }
+    case 'chart': {
+      const { readChart } = await import('./resources/registry/content/images/read-chart.ts')
+      return () => readChart(task)
+    }
+    case 'trust': {
+      const { performTrustCheck } = await import('./claims/trust.ts')
+      const opened = await patterns()
+      return () => performTrustCheck(opened, task)
+    }
+    default: {
+      const { performMatch } = await import('./claims/matcher.ts')
+      const opened = await patterns()
+      return () => performMatch(opened, task)
+    }
   }
 }
 

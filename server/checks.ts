@@ -29,7 +29,7 @@ export type CheckAnswer = { result: unknown } | { error: string }
  * Two threads, if there are cores for both and for the event loop: while a costly task occupies
  * one thread, the other performs the remaining tasks. With fewer cores, a second thread would only
  * take memory. The time limit is far above the time that any valid input needs (a readme of 64 KB:
- * 0.4 s), because a thread may get little CPU time on a busy machine.
+ * 0.4 s).
  */
 const limits: PoolOptions = {
   program: threadProgram('checks-thread'),

@@ -13,7 +13,8 @@ const program = new URL(
       if (task === 'hoard') for (const all = []; ; ) all.push(new Array(10_000).fill(all.length))
       if (task === 'throw') throw new Error('a bug')
       if (task === 'exit') process.exit(3)
-      if (task !== 'never') parentPort.postMessage(threadId)
+      if (task === 'rest') setTimeout(() => parentPort.postMessage('rested'), 3000)
+      else if (task !== 'never') parentPort.postMessage(threadId)
     })`)}`,
 )
 
@@ -72,6 +73,13 @@ describe('a pool of threads', () => {
     const first = await withLongTimeLimit.run('id', 'ada')
     await assert.rejects(withLongTimeLimit.run('hoard', 'mallory'), isLimit('exceeded'))
     assert.notEqual(await withLongTimeLimit.run('id', 'ada'), first)
+  })
+
+  test('ends a task that uses processor time for too long, but not one that gets little', async () => {
+    const pool = open({ maxThreads: 1, timeLimitMs: 2000 })
+    await pool.run('id', 'ada')
+    assert.equal(await pool.run('rest', 'ada'), 'rested')
+    await assert.rejects(pool.run('spin', 'mallory'), isLimit('exceeded'))
   })
 
   test('reports a thread that fails or exits, and replaces it', async () => {

@@ -6,7 +6,7 @@ import { maxYoungGenerationSizeMb } from './young-generation.ts'
 export type ThreadOptions = {
   /** The module that the thread runs. It answers each message with one message. */
   program: string | URL
-  /** How long a job may run, with the start of a new thread but without the wait for a thread. */
+  /** How much processor time a job may use, with the start of a new thread. */
   timeLimitMs: number
   /** The maximum size of the old generation of the thread's heap. */
   maxHeapMb: number
@@ -25,6 +25,11 @@ export type Thread = {
   end(reason: Error): Promise<unknown>
 }
 
+/** How often the processor time of a job is measured, in milliseconds. Few jobs take so long. */
+const measureIntervalMs = 1000
+/** How many times its limit of processor time a job may take in all: on a busy machine, a thread gets little of it. */
+const maxSlowdown = 6
+
 type ThreadEvents = { onIdle(): void; onEnd(): void }
 
 export function openThread(
@@ -41,7 +46,7 @@ export function openThread(
   let timer: NodeJS.Timeout | undefined
 
   function finish(complete: (finished: Job) => void): void {
-    clearTimeout(timer)
+    clearInterval(timer)
     const finished = job
     job = undefined
     if (finished) complete(finished)
@@ -51,6 +56,30 @@ export function openThread(
     isEnding = true
     finish(({ reject }) => reject(reason))
     return worker.terminate()
+  }
+
+  /** Ends the thread if its job exceeds the time limit. */
+  function limitTime(limited: Job): void {
+    const intervalMs = Math.min(timeLimitMs, measureIntervalMs)
+    let elapsedMs = 0
+    let usedMs = 0
+    let lastMs: number | undefined
+    let isMeasuring = false
+    const measure = async () => {
+      isMeasuring = true
+      const nowMs = await processorTimeOf(worker)
+      isMeasuring = false
+      // The time before the first measurement counts in full.
+      usedMs += nowMs === undefined || lastMs === undefined ? intervalMs : nowMs - lastMs
+      lastMs = nowMs ?? lastMs
+      if (job === limited && usedMs >= timeLimitMs) void end(new LimitError('exceeded'))
+    }
+    timer = setInterval(() => {
+      elapsedMs += intervalMs
+      if (elapsedMs >= timeLimitMs * maxSlowdown) void end(new LimitError('exceeded'))
+      // A thread that gets no processor time does not answer.
+      else if (!isMeasuring) void measure()
+    }, intervalMs)
   }
 
   worker.on('message', (result) => {
@@ -74,9 +103,19 @@ export function openThread(
     perform(next) {
       job = next
       worker.ref()
-      timer = setTimeout(() => void end(new LimitError('exceeded')), timeLimitMs)
+      limitTime(next)
       worker.postMessage(next.task)
     },
     end,
+  }
+}
+
+/** In milliseconds. Undefined if the thread does not run yet or any more, or if this Node cannot measure it. */
+async function processorTimeOf(worker: Worker): Promise<number | undefined> {
+  try {
+    const { user, system } = await worker.cpuUsage()
+    return (user + system) / 1000
+  } catch {
+    return undefined
   }
 }

@@ -1,6 +1,9 @@
-// The readme of a repo, in Markdown. It is stored as sent, so it must contain no HTML that is unsafe to show.
+// The readme of a repo, in Markdown. It is stored as sent, so it must contain no HTML that is unsafe to show. Only a thread
+// imports this file (checks-thread.ts), so that the server does not load the libraries.
 import type { MarkdownIt, Token } from 'markdown-it'
+import markdownIt from 'markdown-it'
 import type { IOptions } from 'sanitize-html'
+import sanitize from 'sanitize-html'
 
 const headings = ['h1', 'h2', 'h3', 'h4', 'h5', 'h6']
 
@@ -82,12 +85,8 @@ function withDepthLimit(options: IOptions): IOptions {
 
 class TooManyElements extends Error {}
 
-/** Describes what is wrong with a readme. The libraries are loaded on first use, in a thread (checks-thread.ts). */
-export async function readmeFault(content: string): Promise<string | undefined> {
-  const [{ default: markdownIt }, { default: sanitize }] = await Promise.all([
-    import('markdown-it'),
-    import('sanitize-html'),
-  ])
+/** Describes what is wrong with a readme. */
+export function readmeFault(content: string): string | undefined {
   const markdown = markdownIt({ html: true })
   // Render every link, so that the sanitizer also checks those that only other Markdown renderers accept.
   markdown.validateLink = () => true
