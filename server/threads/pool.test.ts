@@ -82,6 +82,11 @@ describe('a pool of threads', () => {
     await assert.rejects(pool.run('spin', 'mallory'), isLimit('exceeded'))
   })
 
+  test('ends a task that never ends, even if it uses no processor time', async () => {
+    const pool = open({ maxThreads: 1, timeLimitMs: 1500 })
+    await assert.rejects(pool.run('never', 'mallory'), isLimit('exceeded'))
+  })
+
   test('reports a thread that fails or exits, and replaces it', async () => {
     const pool = open({ maxThreads: 1 })
     await assert.rejects(pool.run('throw', 'ada'), /a bug/)
