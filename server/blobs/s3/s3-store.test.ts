@@ -22,6 +22,9 @@ import { defaultLimits, type S3Options, type StaticCredentials } from './s3-opti
 import { openS3Store } from './s3-store.ts'
 
 const mebibyte = 1024 * 1024
+/** Small, because the test server, unlike S3, accepts parts of any size. Spools read 128 KiB at once. */
+const partBytes = 320 * 1024
+const fifth = partBytes / 5
 
 function digestOf(bytes: Buffer): Digest {
   const digest = parseDigest(`sha256:${createHash('sha256').update(bytes).digest('hex')}`)
@@ -99,7 +102,8 @@ describe('a blob store in S3', () => {
   before(async () => {
     server = await startS3Server()
     proxy = await startProxy(server.options.endpoint ?? '')
-    options = { ...server.options, endpoint: proxy.url }
+    const limits = { ...server.options.limits, partBytes }
+    options = { ...server.options, limits, endpoint: proxy.url }
   })
   after(async () => {
     proxy.close()
@@ -143,7 +147,7 @@ describe('a blob store in S3', () => {
 
   test('keeps its objects below the prefix', () =>
     withStore({ prefix: 'registry/content' }, async (blobs) => {
-      const content = randomBytes(6 * mebibyte)
+      const content = randomBytes(6 * fifth)
       await push(blobs, content)
       assert.ok(proxy.seen.every(({ line }) => /\/stemma(\/registry\/content\/|\?)/.test(line)))
       assert.deepEqual(await readAll(blobs, digestOf(content)), content)
@@ -156,17 +160,17 @@ describe('a blob store in S3', () => {
 
   test('copies an object in parts if it is too large for one request', () =>
     withStore(
-      { limits: { ...options.limits, copyBytes: mebibyte, copyPartBytes: 3 * mebibyte } },
+      { limits: { ...options.limits, copyBytes: fifth, copyPartBytes: 3 * fifth } },
       async (blobs) => {
-        const content = randomBytes(7 * mebibyte + 11)
+        const content = randomBytes(7 * fifth + 11)
         await push(blobs, content)
         const copied = proxy.seen.filter(({ headers }) => headers['x-amz-copy-source-range'] !== undefined)
         assert.deepEqual(
           copied.map(({ headers }) => headers['x-amz-copy-source-range']).sort(), // sent at the same time
           [
-            `bytes=0-${3 * mebibyte - 1}`,
-            `bytes=${3 * mebibyte}-${6 * mebibyte - 1}`,
-            `bytes=${6 * mebibyte}-${7 * mebibyte + 10}`,
+            `bytes=0-${3 * fifth - 1}`,
+            `bytes=${3 * fifth}-${6 * fifth - 1}`,
+            `bytes=${6 * fifth}-${7 * fifth + 10}`,
           ],
         )
         assert.ok((await readAll(blobs, digestOf(content))).equals(content))
@@ -175,9 +179,9 @@ describe('a blob store in S3', () => {
 
   test('notices that a copy in parts was completed although the response was lost', () =>
     withStore(
-      { limits: { ...options.limits, attempts: 2, copyBytes: mebibyte, copyPartBytes: 5 * mebibyte } },
+      { limits: { ...options.limits, attempts: 2, copyBytes: fifth, copyPartBytes: partBytes } },
       async (blobs) => {
-        const content = randomBytes(7 * mebibyte)
+        const content = randomBytes(7 * fifth)
         let completions = 0
         proxy.intercept = async (incoming, response) => {
           const isCompletion = incoming.method === 'POST' && incoming.url?.includes('uploadId=')
@@ -200,9 +204,9 @@ describe('a blob store in S3', () => {
 
   test('does not finish a copy in parts that S3 has lost', () =>
     withStore(
-      { limits: { ...options.limits, copyBytes: mebibyte, copyPartBytes: 5 * mebibyte } },
+      { limits: { ...options.limits, copyBytes: fifth, copyPartBytes: partBytes } },
       async (blobs) => {
-        const content = randomBytes(7 * mebibyte)
+        const content = randomBytes(7 * fifth)
         proxy.intercept = (incoming, response) =>
           /\/blobs\/.*uploadId=/.test(incoming.url ?? '') &&
           incoming.method === 'POST' &&
@@ -289,7 +293,7 @@ describe('a blob store in S3', () => {
         else incoming.resume().on('end', () => fail(response, 503, 'SlowDown'))
         return true
       }
-      const content = randomBytes(6 * mebibyte)
+      const content = randomBytes(6 * fifth)
       await push(blobs, content)
       assert.ok((await readAll(blobs, digestOf(content))).equals(content))
       assert.ok([...failures.values()].every((count) => count === 3))
@@ -334,7 +338,7 @@ describe('a blob store in S3', () => {
 
   test('keeps the parts that S3 has confirmed when S3 fails', () =>
     withStore({}, async (blobs) => {
-      const content = randomBytes(17 * mebibyte)
+      const content = randomBytes(17 * fifth)
       proxy.intercept = (incoming, response) => {
         if (!incoming.url?.includes('partNumber=3')) return false
         incoming.resume()
@@ -344,7 +348,7 @@ describe('a blob store in S3', () => {
       const body = Readable.from([content], { objectMode: false })
       const { upload, failure } = await blobs.append(begun, body)
       assert.equal(failure?.code, 'unavailable')
-      assert.equal(upload.size, 10 * mebibyte)
+      assert.equal(upload.size, 10 * fifth)
       proxy.intercept = () => false
       const rest = Readable.from([content.subarray(upload.size)], { objectMode: false })
       const whole = await blobs.append(upload, rest, { offset: upload.size })
@@ -363,7 +367,7 @@ describe('a blob store in S3', () => {
 
   test('counts small chunks anew when a part is full', () =>
     withStore({}, async (blobs) => {
-      const part = Buffer.alloc(options.limits?.partBytes ?? 0, 'x')
+      const part = Buffer.alloc(partBytes, 'x')
       const few = Array.from({ length: 60 }, () => Buffer.from('x'))
       let upload = await blobs.begin(newUploadId())
       for (const chunk of [...few, part, ...few])
@@ -404,7 +408,7 @@ describe('a blob store in S3', () => {
       const content = randomBytes(mebibyte)
       await push(blobs, content)
       const unread = await Promise.all(Array.from({ length: 5 }, () => blobs.read(digestOf(content))))
-      await push(blobs, randomBytes(6 * mebibyte))
+      await push(blobs, randomBytes(6 * fifth))
       assert.ok((await readAll(blobs, digestOf(content))).equals(content))
       for (const read of unread) await read.close()
     }))
@@ -462,7 +466,7 @@ describe('a blob store in S3', () => {
         response.end('<InitiateMultipartUploadResult/>')
         return true
       }
-      const body = Readable.from([randomBytes(6 * mebibyte)], { objectMode: false })
+      const body = Readable.from([randomBytes(6 * fifth)], { objectMode: false })
       const { failure } = await blobs.append(await blobs.begin(newUploadId()), body)
       assert.equal(
         failure?.message,
@@ -535,7 +539,6 @@ describe('a blob store in S3', () => {
       incoming.url?.includes(digest.slice('sha256:'.length)) === true &&
       fail(response, 500, 'InternalError')
 
-    const partBytes = 5 * mebibyte
     const [first, second] = collidingParts(partBytes)
     const cases = [
       { what: 'an upload without parts', head: 0, x: randomBytes(1000), y: randomBytes(1000) },
@@ -609,7 +612,7 @@ describe('a blob store in S3', () => {
       // The options of the test server contain static credentials.
       const getCredentials = async () => credentials as StaticCredentials
       const client = makeClient(options, { ...defaultLimits, ...limits }, exchange, getCredentials)
-      const part = randomBytes(5 * mebibyte)
+      const part = randomBytes(partBytes)
       const [tail, more] = [randomBytes(1000), randomBytes(1000)]
       const bodyOf = (bytes: Buffer) => ({ bytes: bytes.length, open: () => Readable.from([bytes]) })
       for (const hasPart of [false, true]) {
@@ -643,7 +646,7 @@ describe('a blob store in S3', () => {
     withStore({}, async (blobs) => {
       const body = new PassThrough()
       const appending = blobs.append(await blobs.begin(newUploadId()), body)
-      body.write(randomBytes(6 * mebibyte))
+      body.write(randomBytes(6 * fifth))
       await once(body, 'drain')
       assert.deepEqual(await readdir(options.spoolFolder), [])
       body.end()
