@@ -39,7 +39,7 @@ export async function readImageTree(client: RegistryClient, reference: string): 
   function admit(manifest: Manifest): Manifest {
     manifestCount += 1
     partCount += partsOf(manifest).length
-    if (manifestCount <= maxManifests && partCount <= maxParts) return manifest
+    if (manifestCount + entriesOf(manifest).length <= maxManifests && partCount <= maxParts) return manifest
     throw new UsageError(
       `the image has more than ${maxManifests} manifests or ${maxParts} layers; name one of its manifests by digest`,
     )

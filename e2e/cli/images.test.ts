@@ -248,10 +248,12 @@ describe('stemma images tree', () => {
       answers[`/v2/acme/app/manifests/${digestOf('{}')}`] = { body: '{}' }
       answers[loop] = { body: '{}' }
       answers['/v2/acme/app/manifests/many'] = { body: many }
+      requests = 0
       assert.match(
         (await tree(['acme/app:many'], api)).stderr,
         /^stemma: the image has more than 500 manifests/,
       )
+      assert.equal(requests, 1, 'the index alone')
     } finally {
       server.closeAllConnections()
       server.close()
