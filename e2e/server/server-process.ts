@@ -1,15 +1,13 @@
 // Starts the real server as a child process, for tests that kill it.
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-
-const main = fileURLToPath(new URL('../../server/main.ts', import.meta.url))
+import { serverProgram } from '../../server/bin/program.mjs'
 
 /** Starts the server. Resolves when it has printed its address. */
 export async function spawnServer(
   settings: readonly string[],
 ): Promise<{ server: ChildProcess; url: string }> {
-  const server = spawnNode([main, 'serve', ...settings])
+  const server = spawnNode([serverProgram(), 'serve', ...settings])
   const greeting = await untilPrinted(server, /on 127\.0\.0\.1:(\d+)/)
   return { server, url: `http://127.0.0.1:${greeting[1]}` }
 }

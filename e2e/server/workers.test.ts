@@ -94,7 +94,7 @@ onEachStore('a server with several workers', (engine) => {
     (await store.query(sql`select uid from groups where name = ${name}`)).length
 
   test('reads through any worker what was written through another', async () => {
-    for (let at = 0; at < 40; at++) {
+    for (let at = 0; at < 20; at++) {
       const { body } = await create(`group ${at}`)
       const read = await send('GET', `${groupsPath}/${body.uid}`)
       assert.equal(read.status, 200)
