@@ -8,11 +8,14 @@ import { pipeline } from 'node:stream/promises'
 import { describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { newUploadId, onEachBlobDriver } from '../testing/blob-drivers.ts'
+import { partBytes } from '../testing/s3-server.ts'
 import { BlobError, type BlobErrorCode } from './blob-error.ts'
 import type { Appended, BlobStore, ByteRange, Upload } from './blob-store.ts'
 import { type Algorithm, type Digest, parseDigest } from './digest.ts'
 
 const mebibyte = 1024 * 1024
+/** A fifth of a part of an upload to the S3 server of the tests. */
+const fifth = partBytes / 5
 
 function digestOf(content: Buffer, algorithm: Algorithm = 'sha256'): Digest {
   const digest = parseDigest(`${algorithm}:${createHash(algorithm).update(content).digest('hex')}`)
@@ -79,10 +82,10 @@ onEachBlobDriver('a blob store', (storage) => {
     })
 
     test('stores content that arrives in chunks of any size', async () => {
-      const content = randomBytes(13 * mebibyte)
+      const content = randomBytes(13 * fifth)
       let upload = await storage.blobs.begin(newUploadId())
       let offset = 0
-      for (const end of [1, 1000, 70_000, 5 * mebibyte, 5 * mebibyte + 1, 12 * mebibyte, content.length]) {
+      for (const end of [1, 1000, 70_000, partBytes, partBytes + 1, 12 * fifth, content.length]) {
         upload = await appendAll(storage.blobs, upload, content.subarray(offset, end), offset)
         assert.equal(upload.size, end)
         assert.equal(await storage.blobs.uploadSize(upload), end)
@@ -93,9 +96,9 @@ onEachBlobDriver('a blob store', (storage) => {
     })
 
     test('continues an upload after a restart', async () => {
-      const content = randomBytes(12 * mebibyte)
+      const content = randomBytes(12 * fifth)
       const first = await storage.blobs.begin(newUploadId())
-      const half = await appendAll(storage.blobs, first, content.subarray(0, 6 * mebibyte))
+      const half = await appendAll(storage.blobs, first, content.subarray(0, 6 * fifth))
       const reopened = await storage.reopen()
       assert.equal(await reopened.uploadSize(half), half.size)
       const whole = await appendAll(reopened, half, content.subarray(half.size), half.size)
@@ -126,7 +129,7 @@ onEachBlobDriver('a blob store', (storage) => {
     })
 
     test('takes many uploads of the same content at the same time', async () => {
-      const content = randomBytes(6 * mebibyte)
+      const content = randomBytes(6 * fifth)
       const uploads = await Promise.all(
         Array.from({ length: 4 }, async () =>
           appendAll(storage.blobs, await storage.blobs.begin(newUploadId()), content),
@@ -150,7 +153,7 @@ onEachBlobDriver('a blob store', (storage) => {
 
   describe('refusing', () => {
     test('refuses content that does not have the digest, and forgets the upload', async () => {
-      const content = randomBytes(6 * mebibyte)
+      const content = randomBytes(6 * fifth)
       const wrong = digestOf(randomBytes(8))
       for (const reopen of [false, true]) {
         const upload = await appendAll(storage.blobs, await storage.blobs.begin(newUploadId()), content)
@@ -228,9 +231,9 @@ onEachBlobDriver('a blob store', (storage) => {
     }
     for (const [name, failing] of Object.entries(ways)) {
       test(`keeps what has arrived when ${name}`, async () => {
-        const content = randomBytes(7 * mebibyte)
-        const appended = await failMidway(content.subarray(0, 6 * mebibyte + 5), failing)
-        assert.equal(appended.upload.size, 6 * mebibyte + 5)
+        const content = randomBytes(7 * fifth)
+        const appended = await failMidway(content.subarray(0, 6 * fifth + 5), failing)
+        assert.equal(appended.upload.size, 6 * fifth + 5)
         await finishRest(appended, content)
       })
     }
@@ -349,7 +352,7 @@ onEachBlobDriver('a blob store', (storage) => {
     })
 
     test('discards an upload, also twice, and without its state', async () => {
-      const content = randomBytes(6 * mebibyte)
+      const content = randomBytes(6 * fifth)
       for (const withState of [true, false]) {
         const upload = await appendAll(storage.blobs, await storage.blobs.begin(newUploadId()), content)
         const discarded = withState ? upload : { id: upload.id }
@@ -362,7 +365,7 @@ onEachBlobDriver('a blob store', (storage) => {
     })
 
     test('lists uploads to which nothing was written since a given time, but none that was finished', async () => {
-      const content = randomBytes(6 * mebibyte)
+      const content = randomBytes(6 * fifth)
       const open = await appendAll(storage.blobs, await storage.blobs.begin(newUploadId()), content)
       const small = await appendAll(
         storage.blobs,

@@ -16,6 +16,9 @@ export type S3Server = {
 
 const bucket = 'stemma'
 
+/** Small, because the server, unlike S3, accepts parts of any size. Spools read 128 KiB at once. */
+export const partBytes = 320 * 1024
+
 export async function startS3Server(): Promise<S3Server> {
   const { default: S3rver } = await import('@20minutes/s3rver')
   const folder = await temporaryFolder()
@@ -38,7 +41,7 @@ export async function startS3Server(): Promise<S3Server> {
       endpoint,
       credentials: { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' },
       spoolFolder,
-      limits: { partBytes: 5 * 1024 * 1024, pageKeys: 7, attempts: 2, firstPauseMs: 1 },
+      limits: { partBytes, pageKeys: 7, attempts: 2, firstPauseMs: 1 },
     },
     async stop() {
       await server.close()
