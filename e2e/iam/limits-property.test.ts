@@ -128,7 +128,7 @@ onEachStore('limits', (engine) => {
           assert.equal(usage?.used, String(used(await repos(organization), uid)))
         }
       }),
-      { numRuns: 25 },
+      { numRuns: 10 },
     )
     assert.deepEqual(await checkTally(platform.store, ['repos', 'groups'], false), [])
   })
