@@ -13,6 +13,7 @@ import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import { matrix } from './access-matrix.ts'
+import type { MatrixContext } from './matrix-context.ts'
 import type { MatrixRow } from './matrix-row.ts'
 import { callers } from './matrix-row.ts'
 
@@ -52,6 +53,8 @@ onEachStore('access', (engine) => {
   describe('every method returns the code of the matrix to every caller', () => {
     const tokens = new Map<CallerName, string>()
     const bindings = new Map<CallerName, TestBinding>()
+    /** Reads and refused calls change nothing, so all of them can be about the same group and resources. */
+    let shared: MatrixContext
     before(async () => {
       tokens.set('bad token', 'x.y.z')
       tokens.set("other organization's owner", other.token)
@@ -61,7 +64,14 @@ onEachStore('access', (engine) => {
         bindings.set(caller, { identity, role })
         tokens.set(caller, token)
       }
+      shared = { ...(await newContext([...bindings.values()])), created: new Map() }
     })
+
+    async function newContext(bound: TestBinding[]): Promise<MatrixContext> {
+      const { owner } = platform
+      const here = await makeGroup(bound)
+      return { platform, organization: owner.organization, here, door: doors[0] as Door, owner }
+    }
 
     /**
      * Callers take turns with the doors, beginning with another door on the other store. So each caller makes each call
@@ -70,14 +80,13 @@ onEachStore('access', (engine) => {
     const doorOf = (caller: CallerName) =>
       doors[(callers.indexOf(caller) + (engine === 'sqlite' ? 0 : 1)) % doors.length] as Door // there are two
 
-    /**
-     * Creates a group and makes the call of a row for it, as each of the callers. No other caller is bound to a role in
-     * the group.
-     */
-    async function checkCodes({ method }: Endpoint, row: MatrixRow, callersOfGroup: readonly CallerName[]) {
-      const { owner } = platform
-      const here = await makeGroup(callersOfGroup.flatMap((caller) => bindings.get(caller) ?? []))
-      const context = { platform, organization: owner.organization, here, door: doors[0] as Door, owner }
+    /** Makes the call of a row in the group of `context`, as each of these callers. */
+    async function checkCodes(
+      { method }: Endpoint,
+      row: MatrixRow,
+      context: MatrixContext,
+      callersOfGroup: readonly CallerName[],
+    ) {
       const request = await row.request(context)
       for (const caller of callersOfGroup) {
         const at = callers.indexOf(caller)
@@ -94,12 +103,10 @@ onEachStore('access', (engine) => {
         assert.ok(endpoint, `${name} is in the matrix but not served`)
         const isWriter = (_: CallerName, at: number) => !endpoint.method.isRead && row.codes[at] === 0
         const writers = callers.filter(isWriter)
-        // Reads and refused calls change nothing, so all of them can be about the same group.
         const others = callers.filter((caller) => !writers.includes(caller))
-        if (others.length > 0) await checkCodes(endpoint, row, others)
-        for (const caller of writers) await checkCodes(endpoint, row, [caller])
-        // Every call reads all bindings of its caller, so the bindings of earlier calls would slow it down.
-        await platform.unbindAll([...bindings.values()].map(({ identity }) => identity))
+        if (others.length > 0) await checkCodes(endpoint, row, shared, others)
+        for (const caller of writers)
+          await checkCodes(endpoint, row, await newContext([bindings.get(caller) ?? []].flat()), [caller])
       })
     }
   })

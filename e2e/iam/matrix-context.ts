@@ -30,6 +30,8 @@ export type MatrixContext = {
   owner: TestIdentity
   organization: string
   here: string
+  /** The resources in the group by the name of their kind, if all calls can be about the same ones. */
+  created?: Map<string, Promise<string>>
 }
 
 /**
@@ -67,8 +69,14 @@ async function findAuditEntry({ platform, here }: MatrixContext): Promise<string
   return entryUid(here, event?.sequence ?? 0)
 }
 
-/** Creates a resource in the group, or in a new parent there, and returns its uid. */
-export async function createIn(context: MatrixContext, name: string): Promise<string> {
+/** Creates a resource in the group, or in a new parent there, unless it was created before. Returns its uid. */
+export function createIn(context: MatrixContext, name: string): Promise<string> {
+  const uid = context.created?.get(name) ?? createNew(context, name)
+  context.created?.set(name, uid)
+  return uid
+}
+
+async function createNew(context: MatrixContext, name: string): Promise<string> {
   const creator = creators[name]
   if (creator) return creator(context)
   const operation = [...operations.values()].find(

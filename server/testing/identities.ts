@@ -60,8 +60,6 @@ export type TestIdentities = {
   bind(identity: string, role: string, group: string): Promise<void>
   /** Deletes the role bindings of an identity, in one group or in all. */
   unbind(identity: string, group?: string): Promise<void>
-  /** Deletes all role bindings of several identities in one transaction. */
-  unbindAll(identities: readonly string[]): Promise<void>
   /** Deletes an identity and its role bindings. */
   deleteIdentity(identity: string): Promise<void>
   tokenOf(identity: string, now?: number): Promise<string>
@@ -124,10 +122,6 @@ export function openTestIdentities(deps: Dependencies): TestIdentities {
       }),
     bind: (identity, role, group) => store.write(() => bindTo(builtInRole(role).uid, identity, group, now())),
     unbind: (identity, group) => store.write(() => deleteBindings(identity, group)),
-    unbindAll: (bound) =>
-      store.write(function* () {
-        for (const identity of bound) yield* deleteBindings(identity)
-      }),
     deleteIdentity: (identity) =>
       store.write(function* () {
         yield* deleteBindings(identity)
