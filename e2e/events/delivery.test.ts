@@ -890,10 +890,10 @@ onEachStore('the delivery of an event', (engine) => {
     assert.deepEqual(subjectsOf(sink), [recent])
   })
 
-  test('is not delayed by 10,000 dead sinks of another organization, which get few connections', async () => {
+  test('is not delayed by hundreds of dead sinks of another organization, which get few connections', async () => {
     const hanging = await addHangingSink()
     const tenant = await platform.addOrganization('hostile')
-    await platform.store.write(() => addDeadSinks(tenant.organization, hanging.url, 10_000, now()))
+    await platform.store.write(() => addDeadSinks(tenant.organization, hanging.url, 500, now()))
     const good = await addSink()
     const { uid } = await subscribe(good.url)
     for (let at = 0; at < 5; at++) await sendTest(uid)
@@ -907,7 +907,7 @@ onEachStore('the delivery of an event', (engine) => {
     await settled
   })
 
-  test('is not delayed by thousands of slow sinks of several organizations that have accepted events', async () => {
+  test('is not delayed by hundreds of slow sinks of several organizations that have accepted events', async () => {
     const good = await addSink()
     const { uid } = await subscribe(good.url)
     await sendTest(uid)
@@ -918,7 +918,7 @@ onEachStore('the delivery of an event', (engine) => {
       organizations.push((await platform.addOrganization(name)).organization)
     await platform.store.write(function* () {
       for (const organization of organizations) {
-        yield* addDeadSinks(organization, hanging.url, 1000, now())
+        yield* addDeadSinks(organization, hanging.url, 100, now())
         yield sql`update delivery_queues set is_proven = 1 where root = ${organization}`
       }
     })
