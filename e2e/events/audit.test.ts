@@ -8,7 +8,6 @@ import type { Region } from '../../server/aip/region.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { rootsIn } from '../../server/resources/audit/selection.ts'
 import { countEntries, findEntries } from '../../server/store/events/find-entries.ts'
-import { grpcDoor } from '../../server/testing/doors.ts'
 import type { ExampleContext } from '../contract/examples.ts'
 import { examples, make, violations } from '../contract/examples.ts'
 
@@ -174,13 +173,13 @@ examples('the audit log', {
   },
 
   async 'lists the entries of 1000 uids or groups of one organization'(context) {
-    const { succeed, owner, platform } = context
+    const { succeed, owner, platform, door } = context
     const { other } = await changeGroups(context)
     const [entry] = entriesIn(await succeed(listAuditEntries, { resource: other }))
+    if (door.name === 'REST') return // so many uids do not fit into a URL
     const { uid = '', group = '' } = entry ?? {}
     const below = Array.from({ length: 999 }, (_, at) => `${group}/${String(at).padStart(16, '0001')}`)
     const belowThese = below.map((parent) => `${parent}/${'0'.repeat(16)}`)
-    const door = grpcDoor(platform.url) // so many uids do not fit into a URL
     for (const others of [below, belowThese]) {
       const request = { uidp: { ids: [...others, uid] } }
       const list = await door.call(listAuditEntries, request, owner.token)
@@ -188,7 +187,6 @@ examples('the audit log', {
       const { body } = await door.call(exportAuditEntries, request, owner.token)
       assert.equal((body?.documents as JsonObject[]).length, 1)
     }
-    door.close()
     for (const kind of ['tree', 'children'] as const) {
       const regions: Region[] = below.map((parent) => ({ kind, uid: parent }))
       const selection = { roots: rootsIn([...regions, { kind: 'point', uid }]), filters: [] }
