@@ -37,7 +37,8 @@ onEachStore('calls under other names', (engine) => {
     await platform.stop()
   })
 
-  test('return the same code for every method', async () => {
+  const sqliteOnly = { skip: engine === 'postgres' && 'a call without a token does not reach the store' }
+  test('return the same code for every method', sqliteOnly, async () => {
     for (const { method } of platform.app.endpoints) {
       const answers = await Promise.all(
         Object.values(doors).map(async (door) => (await door.call(method.desc, {})).error?.code),
