@@ -20,12 +20,11 @@ import { recordedEvents } from '@stemma/server/testing/sealed-events.ts'
 import { newChildUid } from '../../server/aip/uid.ts'
 import { verifyOrganization } from '../../server/commands/verify.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
-import { operatorAccess } from '../../server/policy/system-access.ts'
-import { createEntry } from '../../server/resources/create.ts'
 import { roleBindings } from '../../server/resources/iam/role-bindings/table.ts'
 import { roles } from '../../server/resources/iam/roles/table.ts'
 import { dumpedTables, loadMigrations } from '../../server/store/migrations.ts'
 import { sql } from '../../server/store/sql.ts'
+import { createMany } from '../../server/testing/create-many.ts'
 import type { CallResult, Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
@@ -180,10 +179,8 @@ onEachStore('a call that only validates', (engine) => {
 
   async function newContext(): Promise<MatrixContext> {
     const { owner } = platform
-    const [door] = doors
-    const request = { parent: owner.organization, group: { name: 'here' } }
-    const { body } = await door.call(createGroup, request, owner.token)
-    return { platform, door, owner, organization: owner.organization, here: body?.uid as string }
+    const here = await platform.addGroup(owner.organization, 'here')
+    return { platform, door: doors[0], owner, organization: owner.organization, here }
   }
 
   test('answers as the call does, and changes nothing', async () => {
@@ -216,11 +213,13 @@ onEachStore('a call that only validates', (engine) => {
     }
     assert.deepEqual(differences(contents, await contentsOf(platform)), [])
     const unchanged: string[] = []
+    let count = await writeCount()
     for (const { method, request, headers } of cases) {
-      const written = await writeCount()
+      const previous = count
       const { result } = await doors[0].send(method.desc, request, owner.token, headers)
       assert.deepEqual(normalized(result), answers.get(method), method.name)
-      if (result.body && (await writeCount()) === written) unchanged.push(method.desc.name)
+      count = await writeCount()
+      if (result.body && count === previous) unchanged.push(method.desc.name)
     }
     assert.deepEqual(unchanged, [])
   })
@@ -360,13 +359,21 @@ onEachStore('a call that only validates', (engine) => {
     // More role bindings than one transaction deletes.
     const count = 250
     const expired = create(RoleBindingSchema, { expireTime: timestampFromMs(time - 1) })
-    const roleUids = await createRoles(here, count)
+    const newUids = () => Array.from({ length: count }, () => newChildUid(here, time, randomBytes))
+    // Each role binding needs its own role, because an identity can have a role in a group only once.
+    const roleUids = newUids()
     await platform.store.write(function* () {
-      for (const role of roleUids) {
-        const uid = newChildUid(here, time, randomBytes)
-        const entry = { uid, now: time, columns: { identity, role } }
-        yield* createEntry(operatorAccess, roleBindings, clone(RoleBindingSchema, expired), entry)
-      }
+      yield* createMany(
+        roles,
+        roleUids.map((uid, at) => [create(RoleSchema, { name: `role ${at}` }), { uid, now: time }]),
+      )
+      yield* createMany(
+        roleBindings,
+        newUids().map((uid, at) => {
+          const columns = { identity, role: roleUids[at] ?? '' }
+          return [clone(RoleBindingSchema, expired), { uid, now: time, columns }]
+        }),
+      )
     })
     const contents = await contentsOf(platform)
     const { deleteIdentity } = IdentitiesService.method
@@ -377,19 +384,6 @@ onEachStore('a call that only validates', (engine) => {
     assert.deepEqual(differences(contents, await contentsOf(platform)), [])
     assert.equal((await doors[1].call(deleteIdentity, { uid: identity }, token)).error, undefined)
   })
-
-  /** Each role binding needs its own role, because an identity can have a role in a group only once. */
-  const createRoles = (group: string, count: number): Promise<string[]> =>
-    platform.store.write(function* () {
-      const uids: string[] = []
-      for (let at = 0; at < count; at++) {
-        const uid = newChildUid(group, Date.now(), randomBytes)
-        const role = create(RoleSchema, { name: `role ${at}`, capabilities: [] })
-        yield* createEntry(operatorAccess, roles, role, { uid, now: Date.now() })
-        uids.push(uid)
-      }
-      return uids
-    })
 
   test('returns a uid under which nothing is stored', async () => {
     const { here } = await newContext()
