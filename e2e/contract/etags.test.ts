@@ -125,7 +125,7 @@ onEachStore('entity tags', (engine) => {
   })
 
   test('concurrent changes of different fields all succeed', async () => {
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < 5; round++) {
       const { uid } = await create()
       const match = (part: JsonObject) => ({ claimMatch: part })
       await Promise.all([
