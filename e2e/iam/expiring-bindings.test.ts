@@ -27,6 +27,7 @@ import { roleBindings } from '../../server/resources/iam/role-bindings/table.ts'
 import { checkTally } from '../../server/store/check.ts'
 import type { Store } from '../../server/store/db.ts'
 import { sql } from '../../server/store/sql.ts'
+import { createMany } from '../../server/testing/create-many.ts'
 import type { ExampleContext } from '../contract/examples.ts'
 import { examples, make, violations } from '../contract/examples.ts'
 import { setLimits } from './operator-limits.ts'
@@ -402,17 +403,21 @@ const insertBindings = (
   expiries: readonly number[],
 ): Promise<{ uid: string; expiry: number }[]> =>
   platform.store.write(function* () {
-    const made: { uid: string; expiry: number }[] = []
     const time = now()
-    for (const expiry of expiries) {
-      const identity = newChildUid(owner.organization, time, randomBytes)
-      const robot = create(IdentitySchema, { name: 'robot' })
-      yield* createEntry(operatorAccess, identities, robot, { uid: identity, now: time })
-      const uid = newChildUid(group, time, randomBytes)
-      const draft = create(RoleBindingSchema, { expireTime: timestampFromMs(expiry) })
-      const columns = { identity, role: roleOf('editor') }
-      yield* createEntry(operatorAccess, roleBindings, draft, { uid, now: time, columns })
-      made.push({ uid, expiry })
-    }
+    const made = expiries.map((expiry) => ({
+      ...{ expiry, uid: newChildUid(group, time, randomBytes) },
+      identity: newChildUid(owner.organization, time, randomBytes),
+    }))
+    yield* createMany(
+      identities,
+      made.map(({ identity }) => [create(IdentitySchema, { name: 'robot' }), { uid: identity, now: time }]),
+    )
+    yield* createMany(
+      roleBindings,
+      made.map(({ uid, identity, expiry }) => [
+        create(RoleBindingSchema, { expireTime: timestampFromMs(expiry) }),
+        { uid, now: time, columns: { identity, role: roleOf('editor') } },
+      ]),
+    )
     return made
   })
