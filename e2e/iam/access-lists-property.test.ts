@@ -20,7 +20,7 @@ import type { WorldPlatform } from './world-platform.ts'
 import { startWorldPlatform } from './world-platform.ts'
 
 const worldCount = 4
-const questionsPerWorld = 12
+const questionsPerWorld = 6
 
 const methods = services.flatMap(describeMethods)
 const demanded = [...new Set(methods.flatMap(({ access }) => access?.capabilities ?? []))].map(nameOf)
