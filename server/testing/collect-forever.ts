@@ -1,5 +1,6 @@
-// A process that collects garbage of the registry until it is killed. Its grace period is at most 1.5 seconds, so that it
-// conflicts with pushes in progress. Takes the flags of stemmad that select the store. Prints a line when it begins.
+// A process that collects garbage of the registry until it is killed. Its grace period and its pauses are multiples of the
+// time of a collection: short enough to conflict with pushes in progress, and long enough on a slow machine that most
+// pushes succeed. Takes the flags of stemmad that select the store. Prints a line when it begins.
 import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { readConfig } from '../config/config.ts'
@@ -12,13 +13,15 @@ const { config } = readConfig({}, process.argv.slice(2))
 const store = openStore(config)
 const storage = await contentStorage(config).open()
 process.stdout.write('collecting\n')
-for (;;) {
+for (let lastMs = 20; ; ) {
+  const start = Date.now()
   await collectGarbage(
     {
-      ...{ access: collectionAccess, store, storage, now: Date.now, graceMs: randomInt(1500) },
+      ...{ access: collectionAccess, store, storage, now: Date.now, graceMs: randomInt(20 * lastMs) },
       pause: () => pause(randomInt(20)),
     },
     { withUnknownBlobs: randomInt(4) === 0 },
   )
-  await pause(randomInt(100))
+  lastMs = Math.max(20, Date.now() - start)
+  await pause(randomInt(5 * lastMs))
 }
