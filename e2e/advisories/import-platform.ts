@@ -4,6 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { convertRecords } from '../../server/commands/import/convert-records.ts'
 import type { Summary } from '../../server/commands/import/import-advisories.ts'
 import { importAdvisories } from '../../server/commands/import/import-advisories.ts'
 import { restDoor } from '../../server/testing/doors.ts'
@@ -41,7 +42,7 @@ export type ImportPlatform = {
   storeFlags: string[]
   /** Writes a file in the folder, as JSON unless `content` is a string, and returns its path. */
   put(name: string, content: unknown): Promise<string>
-  /** Imports into the organization of an identity. Each call starts a thread, which takes 0.2 seconds of CPU time. */
+  /** Imports into the organization of an identity, without the thread of `stemmad import`. */
   runImport(path: string, into: TestIdentity): Promise<Summary & { warnings: string[] }>
   /** The advisories that an identity can list, ordered by package. */
   list(as: TestIdentity, filter?: JsonObject): Promise<JsonObject[]>
@@ -69,8 +70,8 @@ export async function startImportPlatform(engine: Engine): Promise<ImportPlatfor
     async runImport(path, { organization }) {
       const warnings: string[] = []
       const report = (line: string) => void warnings.push(line)
-      const { store } = platform
-      return { ...(await importAdvisories({ store, now: Date.now }, organization, path, report)), warnings }
+      const deps = { store: platform.store, now: Date.now, convert: convertRecords }
+      return { ...(await importAdvisories(deps, organization, path, report)), warnings }
     },
     async list({ token }, filter = {}) {
       const request = { orderBy: 'artifact_name', ...filter }

@@ -1,9 +1,11 @@
-// Converts records to rows on a separate thread, while the main thread writes rows to the store.
-import { on } from 'node:events'
-import { Worker } from 'node:worker_threads'
-import { threadProgram } from '../../package-files.ts'
+// Converts records to rows, without access to the store.
+import { StatusError } from '../../aip/errors.ts'
 import type { ImportRows } from '../../resources/vulnerabilities/advisories/import-rows.ts'
-import { UsageError } from '../command.ts'
+import { importRowsOf } from '../../resources/vulnerabilities/advisories/import-rows.ts'
+import { readRecord } from '../../resources/vulnerabilities/formats/read-record.ts'
+import { RecordError } from '../../resources/vulnerabilities/formats/record-error.ts'
+import type { SourceText } from './records.ts'
+import { openRecords } from './records.ts'
 
 /** `time` is used for records that contain no times. */
 export type Task = { group: string; path: string; time: number }
@@ -19,29 +21,50 @@ export type Chunk = {
   broken: { file: string; reason: string }[]
 }
 
-/** A message from the thread: a chunk, or an error that the operator can correct. */
-export type Message = Chunk | { usageError: string }
+const itemsPerChunk = 200
+const charactersPerChunk = 1024 * 1024
+/** The errors of an invalid record. Any other error is a bug and ends the import. */
+const recordErrors = [RecordError, StatusError, SyntaxError]
 
-/**
- * The number of chunks that the thread may send before the main thread has handled the first. For each chunk that it
- * has handled, the main thread sends `'next'`. 15 chunks fill about one batch (batch.ts).
- */
-export const chunksAhead = 15
+/** Fails with a `UsageError` if the operator can correct the error. */
+export async function* convertRecords({ path, ...task }: Task): AsyncGenerator<Chunk> {
+  const { total, read } = await openRecords(path)
+  let chunk = emptyChunk(total)
+  let characters = 0
+  for await (const source of read()) {
+    convert(source, task, chunk)
+    characters += source.text.length
+    const isFull = chunk.items.length >= itemsPerChunk || chunk.records >= itemsPerChunk
+    if (!isFull && characters < charactersPerChunk) continue
+    yield chunk
+    chunk = emptyChunk(total)
+    characters = 0
+  }
+  yield chunk
+}
 
-/** The heap of the thread. Values of a record live briefly, so a small old generation is enough. */
-const resourceLimits = { maxYoungGenerationSizeMb: 32, maxOldGenerationSizeMb: 256 }
+function emptyChunk(total: number | undefined): Chunk {
+  return { total, records: 0, empty: 0, items: [], broken: [] }
+}
 
-const program = threadProgram('commands/import/convert-thread')
-
-export async function* convertRecords(task: Task): AsyncGenerator<Chunk> {
-  const thread = new Worker(program, { workerData: task, resourceLimits })
-  try {
-    for await (const [message] of on(thread, 'message', { close: ['exit'] })) {
-      if ('usageError' in message) throw new UsageError(message.usageError)
-      yield message
-      thread.postMessage('next')
+/** If one package of a record is broken, the other packages of that record are still imported. */
+function convert({ file, text }: SourceText, { group, time }: Omit<Task, 'path'>, chunk: Chunk): void {
+  chunk.records++
+  catchRecordErrors(file, chunk, () => {
+    const advisories = readRecord(JSON.parse(text), file, time, text)
+    if (advisories.length === 0) chunk.empty++
+    for (const advisory of advisories) {
+      const format = advisory.source.slice(0, advisory.source.indexOf(':'))
+      catchRecordErrors(file, chunk, () => chunk.items.push(importRowsOf(group, { ...advisory, format })))
     }
-  } finally {
-    await thread.terminate()
+  })
+}
+
+function catchRecordErrors(file: string, chunk: Chunk, action: () => void): void {
+  try {
+    action()
+  } catch (error) {
+    if (!recordErrors.some((type) => error instanceof type)) throw error
+    chunk.broken.push({ file, reason: (error as Error).message })
   }
 }
