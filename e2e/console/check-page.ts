@@ -8,11 +8,8 @@ import type { Stage } from './stage.ts'
 
 const axe = await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
-const sizes = [
-  { width: 1280, height: 800 },
-  { width: 375, height: 740 },
-]
-const schemes = ['light', 'dark'] as const
+const wide = { width: 1280, height: 800 }
+const phone = { width: 375, height: 740 }
 
 /** Opens a path and checks it at both sizes, in light and dark. `heading` is the first heading of the page. */
 export async function checkPage(stage: Stage, path: string, heading: string): Promise<void> {
@@ -23,19 +20,33 @@ export async function checkPage(stage: Stage, path: string, heading: string): Pr
   assert.deepEqual(problems.splice(0), [], `problems on ${path}`)
 }
 
-/** Checks the page as it is, for instance with an open dialog. */
+/**
+ * Checks the page as it is, for instance with an open dialog. Its colours are checked only at the large
+ * size: a phone shows fewer elements, in the same colours.
+ */
 export async function checkShown(page: Page, name: string): Promise<void> {
-  for (const size of sizes) {
-    await page.setViewportSize(size)
-    for (const colorScheme of schemes) {
-      await page.emulateMedia({ colorScheme })
-      const where = `${name} at ${size.width} px, ${colorScheme}`
-      assert.deepEqual(await violationsOf(page, colorScheme === 'light' ? allRules : colorRules), [], where)
-      const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
-      assert.equal(await page.evaluate(overflow), 0, `${where} scrolls sideways`)
-    }
+  await page.emulateMedia({ colorScheme: 'light' })
+  await checkAt(page, wide, allRules, `${name} in light`)
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await checkAt(page, wide, colorRules, `${name} in dark`)
+  await checkAt(page, phone, otherRules, `${name} on a phone`)
+  await page.setViewportSize(wide)
+}
+
+/** Checks the colours of a page that shows some elements only on phones. */
+export async function checkColorsOnPhone(page: Page, name: string): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await checkAt(page, phone, colorRules, `${name} on a phone in ${colorScheme}`)
   }
-  await page.setViewportSize({ width: 1280, height: 800 })
+  await page.setViewportSize(wide)
+}
+
+async function checkAt(page: Page, size: typeof wide, options: object, where: string): Promise<void> {
+  await page.setViewportSize(size)
+  assert.deepEqual(await violationsOf(page, options), [], where)
+  const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+  assert.equal(await page.evaluate(overflow), 0, `${where} scrolls sideways`)
 }
 
 type AxeResult = { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }
@@ -47,9 +58,14 @@ const commonOptions = {
   ...{ iframes: false, preload: false },
 }
 // An item of a tree is named by its own label, but axe counts the text of the items below it as its content too.
-const allRules = { ...commonOptions, rules: { 'label-content-name-mismatch': { enabled: false } } }
-/** The rules whose result depends on the colour scheme. */
+const unusedRules = { 'label-content-name-mismatch': { enabled: false } }
+const allRules = { ...commonOptions, rules: unusedRules }
+/** The rules about colours, which take more time than all others together. */
 const colorRules = { ...commonOptions, runOnly: ['color-contrast', 'link-in-text-block'] }
+const otherRules = {
+  ...commonOptions,
+  rules: { ...unusedRules, 'color-contrast': { enabled: false }, 'link-in-text-block': { enabled: false } },
+}
 
 /** Runs axe through the debugger, which the Content Security Policy of the page does not block. */
 async function violationsOf(page: Page, options: object): Promise<string[]> {

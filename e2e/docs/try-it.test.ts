@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Locator, Page, Request } from 'playwright-core'
-import { checkPage, checkShown } from '../console/check-page.ts'
+import { checkColorsOnPhone, checkPage, checkShown } from '../console/check-page.ts'
 import { watchProblems } from '../console/problems.ts'
 import type { Stage } from '../console/stage.ts'
 import { openStage, ownerEmail } from '../console/stage.ts'
@@ -47,6 +47,11 @@ describe('the documentation', { timeout: 600_000, skip: noChromium ?? false }, (
     ['/docs/iam-v2beta1-terms', 'Terms (v2beta1)'],
   ] as const)
     test(`is accessible at ${path}`, () => checkPage(stage, path, heading))
+
+  test('has a button for its menu on phones, with enough contrast', async () => {
+    await page.goto(stage.at('/docs'))
+    await checkColorsOnPhone(page, '/docs')
+  })
 
   test('sends a read call at once, and shows markup in the answer as text', async () => {
     const { organization } = stage
