@@ -375,7 +375,10 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
           '[f](&#106;avascript:alert(1)) [g](&#x6A;avascript:alert(1)) [h](java&#9;script:alert(1)) ![i](&#106;avascript:x)',
           '',
           '[search](https://example.com/?a=1&amp;b=2) ![R&amp;D](https://example.com/rd.png)',
+          '',
         ],
+        ...['0. first', '1. second', '', '- [ ] open', ''],
+        '[![badge](https://example.com/badge.svg) ![](https://example.com/b.svg)](https://example.com/build)',
       ].join('\n'),
     )
     await page.getByRole('heading', { name: 'Use' }).waitFor()
@@ -385,54 +388,28 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
     const found = await links.evaluateAll((all) => all.map((each) => each.getAttribute('href')))
     assert.deepEqual(found, [
       ...['https://example.com/docs', 'https://example.com/logo.png', 'mailto:a@example.com'],
-      ...['https://example.com/?a=1&b=2', 'https://example.com/rd.png'],
+      ...['https://example.com/?a=1&b=2', 'https://example.com/rd.png', 'https://example.com/build'],
     ])
-    assert.equal(await links.last().innerText(), 'R&D')
+    assert.deepEqual((await links.allInnerTexts()).slice(-2), ['R&D', 'badge image'])
     assert.deepEqual(await Promise.all(attributes.map((name) => links.first().getAttribute(name))), [
       'https://example.com/docs',
       'noopener noreferrer nofollow',
       '_blank',
     ])
     assert.equal(await page.locator('.markdown :is(img, b, script, iframe)').count(), 0)
-    assert.equal(await page.locator('.markdown li').first().innerText(), '☑ done')
+    assert.equal(await page.locator('.markdown ol').getAttribute('start'), '0')
+    assert.deepEqual(await page.locator('.markdown ul > li').allInnerTexts(), ['☑ done', 'docs', '☐ open'])
     await checkShown(page, 'a readme')
 
-    await show(
-      [
-        ...['0. first', '1. second', '', '- [ ] open', '', '- [x] done', ''],
-        '[![badge](https://example.com/badge.svg) ![](https://example.com/b.svg)](https://example.com/build)',
-      ].join('\n'),
-    )
-    const badge = page.getByRole('link', { name: 'badge image' })
-    assert.equal(await badge.getAttribute('href'), 'https://example.com/build')
-    assert.equal(await links.count(), 1)
-    assert.equal(await page.locator('.markdown ol').getAttribute('start'), '0')
-    assert.deepEqual(await page.locator('.markdown ul > li').allInnerTexts(), ['☐ open', '☑ done'])
-
-    await show('<!-- a --> visible text <!-- b -->\n\nseen <!-- hidden --> as well\n\n<!-- hidden\n\ntoo -->')
-    await page.locator('.markdown').getByText('visible text', { exact: true }).waitFor()
-    assert.equal(await page.locator('.markdown').innerText(), 'visible text\n\nseen as well')
-    await show('<!--'.repeat(16_384))
-    await page.locator('.markdown').getByText('<!--').waitFor()
-
-    const limit = 65_536
-    for (const bomb of ['> ', '1. ', '**a']) {
-      await show(bomb.repeat(limit / bomb.length))
-      await page.getByRole('heading', { name: 'Readme' }).waitFor()
-    }
-    await show(`| a | b |\n|---|---|\n${'| 1 | 2 |\n'.repeat(6000)}`)
+    await show('***\n'.repeat(5001))
     await page.getByText('The text is shortened.').waitFor()
-    assert.ok((await page.locator('.markdown *').count()) < 15_000)
-    const lines = page.locator('.markdown hr')
-    for (const [count, isShortened] of [
-      [5000, false],
-      [5001, true],
-    ] as const) {
-      await show('***\n'.repeat(count))
-      await lines.nth(4999).waitFor({ state: 'attached' })
-      assert.equal(await lines.count(), 5000)
-      assert.equal(await page.getByText('The text is shortened.').isVisible(), isShortened)
-    }
+    assert.equal(await page.locator('.markdown hr').count(), 5000)
+
+    // The parser throws if a text has thousands of levels.
+    const started = page.waitForEvent('worker')
+    await show('> '.repeat(8000))
+    await (await started).waitForEvent('close')
+    await page.locator('.readme').getByText('> > >').waitFor()
     await page.unroute('**/readme')
     noProblems()
   })
@@ -442,22 +419,19 @@ describe('the registry in the console', { timeout: 600_000, skip: noChromium ?? 
     const repo = (
       await stage.call('POST', `/registry/v2beta1/repos/${organization}`, { name: 'slow-readme' })
     ).uid as string
-    let content = ''
+    const content = `${'*'.repeat(65_535)}a`
     await page.route('**/readme', (route) => route.fulfill({ json: { uid: repo, content } }))
     await page.clock.install()
-    for (const pattern of ['*', '*a_']) {
-      content = `${pattern.repeat(65_535 / pattern.length)}a`
-      const started = page.waitForEvent('worker')
-      await page.goto(stage.at(paths.repo(organization, repo)))
-      const worker = await started
-      await page.getByText(content).waitFor()
-      await page.getByRole('link', { name: 'Delete repo' }).click()
-      await page.getByRole('dialog').waitFor()
-      const stopped = page.workers().includes(worker) ? worker.waitForEvent('close') : undefined
-      await page.clock.fastForward(5000)
-      await stopped
-      await page.getByText(content).waitFor()
-    }
+    const started = page.waitForEvent('worker')
+    await page.goto(stage.at(paths.repo(organization, repo)))
+    const worker = await started
+    await page.getByText(content).waitFor()
+    await page.getByRole('link', { name: 'Delete repo' }).click()
+    await page.getByRole('dialog').waitFor()
+    const stopped = page.workers().includes(worker) ? worker.waitForEvent('close') : undefined
+    await page.clock.fastForward(5000)
+    await stopped
+    await page.getByText(content).waitFor()
     await page.context().close()
     noProblems()
   })
