@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core'
 import { noChromium } from '../sign-in/chromium.ts'
 import { checkShown } from './check-page.ts'
 import { keyboardOf } from './keyboard.ts'
+import { watchProblems } from './problems.ts'
 import type { Stage } from './stage.ts'
 import { openStage } from './stage.ts'
 
@@ -26,20 +27,22 @@ describe('navigation in the console', { timeout: 600_000, skip: noChromium ?? fa
   test('expanded groups of the tree are in the URL, and deep trees and long names fit a phone', async () => {
     const name = `level ${'very-long-name-'.repeat(15)}`
     let parent = stage.organization
-    for (let level = 0; level < 20; level++) {
+    // The rows of the twelfth level and below are indented alike.
+    const levels = 13
+    for (let level = 0; level < levels; level++) {
       const group = { name: level === 0 ? 'deep' : name, description: 'وصف المجموعة من اليمين إلى اليسار' }
       parent = String((await stage.call('POST', `/iam/v2beta1/groups/${parent}`, group)).uid)
     }
     await page.goto(groups)
     await page.getByRole('treeitem', { name: 'deep', exact: true }).focus()
-    for (let level = 0; level < 19; level++) {
+    for (let level = 0; level < levels - 1; level++) {
       await page.keyboard.press('ArrowRight')
       await page.locator(`[aria-level="${level + 3}"]`).waitFor()
       await page.keyboard.press('ArrowDown')
     }
     await checkShown(page, 'a deep tree')
     await page.reload()
-    await page.locator('[aria-level="21"]').waitFor()
+    await page.locator(`[aria-level="${levels + 1}"]`).waitFor()
     await page.goto(stage.at(paths.group(parent)))
     await heading(name).waitFor()
     await checkShown(page, 'a group with a long name, far down')
@@ -167,6 +170,19 @@ describe('navigation in the console', { timeout: 600_000, skip: noChromium ?? fa
       await page.keyboard.press('Escape')
       await focused(link)
     }
+    expectNoProblems()
+  })
+
+  test('a second tab shows what the first one has changed', async () => {
+    const second = await page.context().newPage()
+    watchProblems(second, stage.platform.url, stage.problems)
+    await second.goto(groups)
+    await second.getByRole('heading', { level: 1, name: 'Groups' }).waitFor()
+    await page.goto(`${groups}?dialog=create`)
+    await page.getByLabel('Name', { exact: true }).fill('from the first tab')
+    await page.keyboard.press('Enter')
+    await second.getByRole('treeitem', { name: 'from the first tab' }).waitFor()
+    await second.close()
     expectNoProblems()
   })
 })
