@@ -11,10 +11,13 @@ const axe = await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.j
 const wide = { width: 1280, height: 800 }
 const phone = { width: 375, height: 740 }
 
-/** Opens a path and checks it at both sizes, in light and dark. `heading` is the first heading of the page. */
+/** Loads a path and checks it at both sizes, in light and dark. `heading` is the first heading of the page. */
 export async function checkPage(stage: Stage, path: string, heading: string): Promise<void> {
-  const { page, problems } = stage
-  await page.goto(stage.at(path))
+  await stage.page.goto(stage.at(path))
+  await checkOpened(stage, path, heading)
+}
+
+export async function checkOpened({ page, problems }: Stage, path: string, heading: string): Promise<void> {
   await page.getByRole('heading', { level: 1, name: heading }).waitFor()
   await checkShown(page, path)
   assert.deepEqual(problems.splice(0), [], `problems on ${path}`)
