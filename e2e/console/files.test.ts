@@ -1,8 +1,8 @@
 // The files of the console: their size, and how the server sends them.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { bundleConsole } from '@stemma/console/build/build.ts'
 import { firstLoadOf } from '@stemma/console/build/first-load.ts'
+import { bundleOnce } from '@stemma/server/testing/console-bundle.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { startPlatform } from '@stemma/server/testing/platform.ts'
 import { rawClient } from '@stemma/server/testing/raw-http.ts'
@@ -11,7 +11,7 @@ import { rawClient } from '@stemma/server/testing/raw-http.ts'
 const maxFirstLoad = { script: 60_000, style: 15_000 }
 
 test('the first load is small', async () => {
-  const { script, style } = firstLoadOf(await bundleConsole())
+  const { script, style } = firstLoadOf(await bundleOnce())
   assert.ok(script > 0 && script <= maxFirstLoad.script, `${script} bytes of script`)
   assert.ok(style > 0 && style <= maxFirstLoad.style, `${style} bytes of style`)
 })

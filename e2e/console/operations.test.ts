@@ -88,27 +88,27 @@ describe('operations in the console', { timeout: 600_000, skip: noChromium ?? fa
   test('an export that is too long for the browser names the command that exports the same', async () => {
     const tooMany = (route: Route) =>
       route.fulfill({ contentType: 'application/jsonl', body: '{}\n'.repeat(100_001) })
-    const exportFrom = async (path: string, start: (page: Page) => Promise<void>, command: string) => {
-      const page = await stage.openPage()
-      await page.route(/:(?:export|osv)/, tooMany)
+    const page = await stage.openPage()
+    await page.route(/:(?:export|osv)/, tooMany)
+    const exportFrom = async (path: string, start: () => Promise<void>, command: string) => {
       await page.goto(stage.at(path))
-      await start(page)
+      await start()
       await page.getByText(`Only the first 100000 were exported; ${command} has no limit`).waitFor()
-      await page.context().close()
     }
-    const click = (name: string) => (page: Page) => page.getByRole('button', { name }).click()
+    const click = (name: string) => () => page.getByRole('button', { name }).click()
     const activity = `${paths.activity(team)}?action=created&outcome=failure`
     const auditExport = `stemma audit export ${team} --action created --outcome failure`
     await exportFrom(activity, click('Export JSON lines'), auditExport)
     await exportFrom(activity, click('Export ECS'), `${auditExport} --format ecs`)
     await exportFrom(
       `${paths.advisories(team)}?search=open%20ssl&status=EVENT_TYPE_FILTER_FIXED`,
-      async (page) => {
+      async () => {
         await page.getByRole('button', { name: 'Export these advisories' }).click()
         await page.getByRole('menuitem', { name: /^OSV/ }).click()
       },
       `stemma advisories export-osv --descendants-of ${team} --query 'open ssl' --latest-event-type fixed`,
     )
+    await page.context().close()
     noProblems()
   })
 

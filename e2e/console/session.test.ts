@@ -175,7 +175,8 @@ onEachStore('a console session', (engine) => {
         '/docs/..//evil.example.com',
       ],
     ]
-    for (const to of elsewhere) {
+    // The path is checked without the store.
+    for (const to of engine === 'sqlite' ? elsewhere : elsewhere.slice(0, 2)) {
       const visitor = new Visitor(platform.url)
       const form = await visitor.open(`/console/sign-in?to=${encodeURIComponent(to)}`)
       const end = await visitor.submit(form, { email, password })
