@@ -1,7 +1,12 @@
 // Granting, revoking and explaining access in a real browser; roles, workloads, disabled actions.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
+import { RoleSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { paths } from '@stemma/console/paths.ts'
+import { roles } from '@stemma/server/resources/iam/roles/table.ts'
+import { createMany } from '@stemma/server/testing/create-many.ts'
 import type { Locator, Page } from 'playwright-core'
 import { noChromium } from '../sign-in/chromium.ts'
 import { checkPage, checkShown } from './check-page.ts'
@@ -283,10 +288,16 @@ describe('access in the console', { timeout: 600_000, skip: noChromium ?? false 
   test('a group shows its own roles even if the organization has very many', async () => {
     const { uid: large } = await stage.call('POST', '/iam/v2beta1/groups', { name: 'many roles' })
     const { uid: below } = await stage.call('POST', `/iam/v2beta1/groups/${large}`, { name: 'below' })
-    const add = (group: unknown, name: string) =>
-      stage.call('POST', `/iam/v2beta1/roles/${group}`, { name, capabilities: ['CAP_IAM_GROUPS_LIST'] })
-    for (let at = 0; at < 201; at++) await add(large, `a-${at}`)
-    await add(below, 'zookeeper')
+    const capabilities = [Capability.CAP_IAM_GROUPS_LIST]
+    const now = Date.now()
+    const many = Array.from({ length: 201 }, (_, at) => {
+      const role = create(RoleSchema, { name: `a-${at}`, capabilities })
+      return [role, { uid: `${large}/${String(at).padStart(16, '0')}`, now }] as const
+    })
+    await stage.platform.store.write(() => createMany(roles, many))
+    await stage.call('POST', `/iam/v2beta1/roles/${below}`, {
+      ...{ name: 'zookeeper', capabilities: ['CAP_IAM_GROUPS_LIST'] },
+    })
     const { page } = stage
     await page.goto(stage.at(paths.roles(below as string)))
     await page.getByRole('link', { name: 'zookeeper' }).waitFor()
