@@ -1,7 +1,7 @@
 // CONTRIBUTING.md, "Add a resource": the worked example is applied to a copy of the repository, which is then checked,
 // started on both stores and called over REST, gRPC and by `stemma`.
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
@@ -29,9 +29,12 @@ describe('the recipe for a resource', () => {
   test('compiles, is formatted and imports only what it may', async () => {
     const biome = 'node_modules/@biomejs/biome/bin/biome'
     await copy.run(biome, 'check', '--write', 'server/resource-list.ts')
+    // The tests are left out, because they take more than half of the time.
+    const programs = { extends: './tsconfig.json', include: [], files: ['server/main.ts', 'cli/main.ts'] }
+    await writeFile(join(copy.folder, 'tsconfig.programs.json'), JSON.stringify(programs))
     await Promise.all([
       // With several threads, tsc would check shared types once in each thread.
-      copy.run('node_modules/typescript/bin/tsc', '--noEmit', '--singleThreaded', '-p', 'tsconfig.json'),
+      copy.run('node_modules/typescript/bin/tsc', '--singleThreaded', '-p', 'tsconfig.programs.json'),
       copy.run(biome, 'ci', 'server/resources/iam/labels', 'server/resource-list.ts'),
       copy.run('scripts/check-imports.ts'),
     ])
