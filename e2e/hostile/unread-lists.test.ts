@@ -26,8 +26,8 @@ import { onEachStore } from '../../server/testing/stores.ts'
  * less time.
  */
 const description = 'x'.repeat(8192)
-/** Copies of a group. Their list is about 10 MB of JSON, more than fits into the buffers between server and client. */
-const copyCount = 1250
+/** Copies of a group. Their list is about 5.3 MB, more than fits into the buffers between server and client (Linux: 4.3 MB). */
+const copyCount = 640
 /** The copies, the group that is copied, and the organization. */
 const groupCount = copyCount + 2
 
@@ -35,7 +35,7 @@ const groupCount = copyCount + 2
  * A caller, and an organization, can leave one list unread. All organizations together can leave
  * two; then there is no room for a page of 200 copies.
  */
-const unsentLimits = { perCaller: 15e6, perOrganization: 15e6, total: 21e6 }
+const unsentLimits = { perCaller: 8e6, perOrganization: 8e6, total: 11e6 }
 
 onEachStore('long lists of v1', (engine) => {
   let platform: Platform
@@ -118,7 +118,7 @@ onEachStore('long lists of v1', (engine) => {
     // With this window, no byte of a message can be sent.
     const session = connect(platform.url, { settings: { initialWindowSize: 0 } })
     session.on('error', () => {})
-    const outcomes = await Promise.all(Array.from({ length: 3 }, () => listOverGrpc(session)))
+    const outcomes = await Promise.all([listOverGrpc(session), listOverGrpc(session)])
     assert.ok(outcomes.includes('refused'))
     await assertOthersAreAnswered()
     session.destroy()
@@ -134,7 +134,7 @@ onEachStore('long lists of v1', (engine) => {
     const session = connect(platform.url, { settings: { initialWindowSize: 0 } })
     session.on('error', () => {})
     const outcomes: string[] = []
-    for (let times = 0; times < 3; times++) {
+    for (let times = 0; times < 2; times++) {
       const caller = await platform.addIdentity(platform.owner.organization, 'viewer')
       outcomes.push(await listOverGrpc(session, caller))
     }
@@ -142,11 +142,11 @@ onEachStore('long lists of v1', (engine) => {
     const page = await fetch(`${platform.url}/iam/v2beta1/groups?page_size=200`, { headers })
     session.destroy()
     assert.equal(page.status, 200, await page.text())
-    assert.deepEqual(outcomes, ['waits', 'refused', 'refused'])
+    assert.deepEqual(outcomes, ['waits', 'refused'])
   })
 
   test('are read from the store only as far as their clients read', async () => {
-    const waiting = await Promise.all(Array.from({ length: 8 }, () => startList()))
+    const waiting = await Promise.all([startList(), startList(), startList()])
     await assertOthersAreAnswered()
     // A list that is already in memory would still contain the rows that are deleted now.
     await removeCopies()
