@@ -71,7 +71,7 @@ import type { Person } from './wire/person.ts'
 import type { Reply } from './wire/reply.ts'
 
 /** How many exchanges of one network, issuer and identity may fail in a minute. Further failures get the status 429. */
-const maxFailedExchanges = 300
+const defaultMaxFailedExchanges = 300
 const failurePeriodMs = 60_000
 
 export type AuthenticationDependencies = {
@@ -98,6 +98,7 @@ export type AuthenticationOverrides = {
   callAws?: CallAws
   passwordCost?: PasswordCost
   devicePollSeconds?: number
+  maxFailedExchanges?: number
 }
 
 export type Authentication = ReturnType<typeof openAuthentication>
@@ -124,6 +125,7 @@ export function openAuthentication(
     callAws = callAwsOverNetwork,
     passwordCost,
     devicePollSeconds,
+    maxFailedExchanges = defaultMaxFailedExchanges,
   }: AuthenticationOverrides = {},
 ) {
   const { authUrl, baseUrl } = config
