@@ -10,12 +10,14 @@ import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { parse } from 'yaml'
+import { startApp } from '../../server/app.ts'
 import { readConfig } from '../../server/config/config.ts'
 import { restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
-import { remove, runStemmad, serve, temporaryFolder } from '../server/stemmad.ts'
+import { captureLog } from '../server/captured-log.ts'
+import { dataDirFlags, remove, runStemmad, runStemmadInline, temporaryFolder } from '../server/stemmad.ts'
 
 const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8)
 
@@ -82,7 +84,7 @@ describe('the files of the embedded store', { skip: process.platform === 'win32'
 
   test('are made private, with a message, when a command or the server opens them', async () => {
     const data = join(folder, 'data')
-    assert.equal((await runStemmad(folder, ['migrate'])).code, 0)
+    assert.equal((await runStemmadInline(['migrate', ...dataDirFlags(folder)])).code, 0)
     const openToOthers = async () => {
       await chmod(data, 0o755)
       await chmod(join(data, 'stemma.db'), 0o644)
@@ -94,21 +96,24 @@ describe('the files of the embedded store', { skip: process.platform === 'win32'
     assert.equal(code, 0, stderr)
     assert.match(stderr, message)
     assert.match(stderr, /secret\.key was open .*\(mode 640\); its mode is now 600/)
+    const logOfServer = async () => {
+      const { log, written } = captureLog('warn')
+      const app = await startApp(readConfig({}, [...dataDirFlags(folder), '--port', '0']).config, log)
+      await app.stop(true)
+      return written.join('')
+    }
+    assert.doesNotMatch(await logOfServer(), /was open/)
     await openToOthers()
-    const server = await serve(folder)
-    server.signal('SIGTERM')
-    await server.exited
-    assert.ok(server.log().some(({ level, msg }) => level === 40 && message.test(String(msg))))
+    assert.match(await logOfServer(), message)
     for (const name of ['stemma.db', 'secret.key']) assert.equal(await modeOf(join(data, name)), '600')
     assert.equal(await modeOf(data), '700')
-    assert.equal((await runStemmad(folder, ['migrate'])).stderr, '')
   })
 
   test('are not opened with a secret that is too short', async () => {
     const data = join(folder, 'data-with-short-secret')
     await mkdir(data, { mode: 0o700 })
     await writeFile(join(data, 'secret.key'), 'short\n', { mode: 0o600 })
-    const { code, stderr } = await runStemmad(folder, ['bootstrap', '--org', 'acme', '--data-dir', data])
+    const { code, stderr } = await runStemmadInline(['bootstrap', '--org', 'acme', '--data-dir', data])
     assert.equal(code, 1)
     assert.match(
       stderr,
