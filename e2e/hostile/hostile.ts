@@ -10,6 +10,7 @@ import { BadRequestSchema, ErrorInfoSchema } from '@stemma/api/gen/google/rpc/er
 import { StatusSchema } from '@stemma/api/gen/google/rpc/status_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { Code, codeName, codePrefix, httpStatus } from '../../server/aip/code.ts'
+import type { Overrides } from '../../server/app.ts'
 import { loadMigrations } from '../../server/store/migrations.ts'
 import { raw, sql } from '../../server/store/sql.ts'
 import { restDoor } from '../../server/testing/doors.ts'
@@ -47,8 +48,12 @@ export type AttackedPlatform = {
   stop(): Promise<void>
 }
 
-export async function startAttackedPlatform(engine: Engine, args: string[] = []): Promise<AttackedPlatform> {
-  const platform = await startPlatform(engine, args)
+export async function startAttackedPlatform(
+  engine: Engine,
+  args: string[] = [],
+  overrides: Overrides = {},
+): Promise<AttackedPlatform> {
+  const platform = await startPlatform(engine, args, overrides)
   const { organization, token } = platform.owner
   const door = restDoor(platform.url)
   const request = { parent: organization, group: { name: 'attacked', description: 'as it was' } }
