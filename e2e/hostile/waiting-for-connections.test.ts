@@ -2,6 +2,7 @@
 // ones, does not delay another organization. A lock makes calls wait.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import pg from 'pg'
@@ -43,7 +44,7 @@ onEachStore('while other calls wait for a connection', (engine) => {
   })
 
   const untilWaiting = async (table: string) => {
-    while ((await database.query(waitingFor(table))).rowCount === 0);
+    while ((await database.query(waitingFor(table))).rowCount === 0) await pause(10)
   }
 
   /** The server has read all requests that were sent before, when it has answered these. */
