@@ -18,8 +18,10 @@ const groups = '/iam/v2beta1/groups'
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 const now = () => Math.floor(Date.now() / 1000)
 
-for (const algorithm of ['RS256', 'ES256'] as const)
-  onEachStore(`hostile credentials are refused with ${algorithm}`, (engine) => attack(engine, algorithm))
+// Tokens are verified above the store, so each algorithm is tested on one store.
+onEachStore('hostile credentials are refused', (engine) =>
+  attack(engine, engine === 'sqlite' ? 'RS256' : 'ES256'),
+)
 
 function attack(engine: Engine, algorithm: TokenAlgorithm): void {
   let attacked: AttackedPlatform
