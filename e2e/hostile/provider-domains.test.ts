@@ -32,7 +32,7 @@ onEachStore('the provider of a sub-group of a verified organization', (engine) =
   let honestUid: string
   let evilUid: string
   before(async () => {
-    issuer = await startIssuer()
+    issuer = await startIssuer('ES256')
     platform = await startSignInPlatform(engine)
     party = await relyingParty(platform.url)
     honest = await startPromptlessProvider('honest person', boss)

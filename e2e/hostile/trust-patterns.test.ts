@@ -55,7 +55,7 @@ async function setUpTeam(setUp: ExchangePlatform) {
 onEachStore('a change of an identity that an expensive pattern may match', (engine) => {
   let setUp: ExchangePlatform
   const start = async (checkLimits: Partial<PoolOptions>) => {
-    setUp = await startExchangePlatform(engine, { checkLimits, drainTimeoutMs: 0 })
+    setUp = await startExchangePlatform(engine, { checkLimits, drainTimeoutMs: 0 }, 'ES256')
     return setUpTeam(setUp)
   }
   afterEach(() => setUp.stop())

@@ -25,8 +25,8 @@ export async function startPromptlessProvider(
   sub: string,
   claims: JWTPayload = {},
 ): Promise<PromptlessProvider> {
-  const { publicKey, privateKey } = await generateKeyPair('RS256')
-  const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'RS256', use: 'sig' }
+  const { publicKey, privateKey } = await generateKeyPair('ES256')
+  const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256', use: 'sig' }
   const requestsByCode = new Map<string, AuthorizationRequest>()
   const tokenRequests: URLSearchParams[] = []
   let divertedUrlOf: ((query: URLSearchParams) => string) | undefined
@@ -53,7 +53,7 @@ export async function startPromptlessProvider(
         `${clientId}:${clientSecret}`
     if (!request || !isValid) return { error: 'invalid_grant' }
     const token = new SignJWT({ ...claims, nonce: request.nonce, sub })
-      .setProtectedHeader({ alg: 'RS256', kid: 'one' })
+      .setProtectedHeader({ alg: 'ES256', kid: 'one' })
       .setIssuer(issuer)
       .setAudience(clientId)
       .setIssuedAt()
@@ -74,7 +74,7 @@ export async function startPromptlessProvider(
     else
       json({
         ...{ issuer, authorization_endpoint: `${issuer}/authorize`, token_endpoint: `${issuer}/token` },
-        ...{ jwks_uri: `${issuer}/keys`, id_token_signing_alg_values_supported: ['RS256'] },
+        ...{ jwks_uri: `${issuer}/keys`, id_token_signing_alg_values_supported: ['ES256'] },
       })
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
