@@ -206,17 +206,21 @@ onEachStore('a client of the OpenAPI document', (engine) => {
 
   test('creates resources with the required fields only', async () => {
     let count = 0
+    const { organization } = platform.owner
+    const repo = await make(ReposService.method.createRepo, {
+      parent: organization,
+      repo: { name: 'static' },
+    })
+    const identity = await make(IdentitiesService.method.createIdentity, {
+      parent: organization,
+      identity: { name: 'ci', claimMatch: { issuer: 'https://issuer.test', subject: 'ci' } },
+    })
     for (const { id, method, body, variables } of operations) {
       const [variable] = variables
       if (!method.isCreate || body?.type !== 'application/json' || !variable) continue
       const group = await make(GroupsService.method.createGroup, {
-        parent: platform.owner.organization,
+        parent: organization,
         group: { name: 'here' },
-      })
-      const repo = await make(ReposService.method.createRepo, { parent: group, repo: { name: 'static' } })
-      const identity = await make(IdentitiesService.method.createIdentity, {
-        parent: group,
-        identity: { name: 'ci', claimMatch: { issuer: 'https://issuer.test', subject: 'ci' } },
       })
       const { requestBody } = objectOf(id) as unknown as {
         requestBody: { content: Record<string, { schema: Schema }> }

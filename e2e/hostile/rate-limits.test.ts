@@ -67,8 +67,9 @@ onEachStore('a caller that ignores its rate limit', (engine) => {
 
   test('uses up neither the limit of its address nor that of its organization', async () => {
     const other = await platform.addIdentity(platform.owner.organization, 'viewer')
-    assert.equal(await admitted(platform.owner, 100), 10)
-    assert.equal(await admitted(other, 100), 10)
+    // More calls than the address may make, over each door.
+    assert.equal(await admitted(platform.owner, 50), 10)
+    assert.equal(await admitted(other, 50), 10)
   })
 
   test('is stopped by the limit of its address if it uses many identities', async () => {
@@ -112,7 +113,7 @@ onEachStore('X-Forwarded-For', (engine) => {
   test('of an untrusted client is ignored: its calls count for one address', async () => {
     const platform = await startPlatform(engine, rates, { clock })
     try {
-      assert.equal(await answered(platform, platform.owner, 30, (at) => `198.51.100.${at}`), 10)
+      assert.equal(await answered(platform, platform.owner, 15, (at) => `198.51.100.${at}`), 10)
     } finally {
       await platform.stop()
     }
@@ -123,13 +124,13 @@ onEachStore('X-Forwarded-For', (engine) => {
       clock,
     })
     const count = (forwardedFor: (at: number) => string) =>
-      answered(platform, platform.owner, 30, forwardedFor)
+      answered(platform, platform.owner, 15, forwardedFor)
     try {
       assert.equal(await count((at) => `198.51.100.${at}, 203.0.113.1`), 10, 'forged entries are ignored')
       assert.equal(await count((at) => `198.51.100.${at}, 203.0.113.1, 10.0.0.${at}`), 0)
       assert.equal(await count((at) => `2001:db8:0:1::${at.toString(16)}`), 10)
       assert.equal(await count((at) => `2001:db8:0:2::${at.toString(16)}`), 10)
-      assert.equal(await answered(platform, platform.owner, 30), 30, 'the proxy itself has no limit')
+      assert.equal(await answered(platform, platform.owner, 15), 15, 'the proxy itself has no limit')
     } finally {
       await platform.stop()
     }
