@@ -7,11 +7,10 @@ import { create, fromJson } from '@bufbuild/protobuf'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentitiesService, IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
-import { RoleSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { newChildUid } from '@stemma/server/aip/uid.ts'
+import { builtInRoles } from '@stemma/server/policy/built-in-roles.ts'
 import { identities } from '@stemma/server/resources/iam/identities/table.ts'
 import { roleBindings } from '@stemma/server/resources/iam/role-bindings/table.ts'
-import { roles } from '@stemma/server/resources/iam/roles/table.ts'
 import { createMany } from '@stemma/server/testing/create-many.ts'
 import type { TestIdentity } from '@stemma/server/testing/identities.ts'
 import type { ExampleContext } from '../contract/examples.ts'
@@ -49,16 +48,20 @@ async function makePartner(stage: ExampleContext, claimMatch: JsonObject) {
   return { organization, identity: uid as string }
 }
 
-const writeIdentities = async ({ platform }: ExampleContext, parent: string, claimMatches: JsonObject[]) =>
-  platform.store.write(() =>
+/** Returns the uids of the new identities. */
+async function writeIdentities({ platform }: ExampleContext, parent: string, claimMatches: JsonObject[]) {
+  const uids = claimMatches.map(() => newChildUid(parent, Date.now(), randomBytes))
+  await platform.store.write(() =>
     createMany(
       identities,
-      claimMatches.map((claimMatch) => [
+      claimMatches.map((claimMatch, at) => [
         fromJson(IdentitySchema, { name: 'robot', claimMatch }),
-        { uid: newChildUid(parent, Date.now(), randomBytes), now: Date.now() },
+        { uid: uids[at] ?? '', now: Date.now() },
       ]),
     ),
   )
+  return uids
+}
 
 const change = (uid: string) => ({ identity: { uid, claimMatch: { subject: 'mine' } } })
 
@@ -138,27 +141,28 @@ examples('an administrator of identities in a team', {
   },
 
   async 'can change an identity of the team that only identities of other organizations trust'(stage) {
+    const { team, robot, admin } = await makeTeam(stage)
     for (const claimMatchOf of Object.values(trusting)) {
-      const { team, robot, admin } = await makeTeam(stage)
       const stranger = await makePartner(stage, claimMatchOf(robot, team))
       await stage.platform.bind(stranger.identity, 'viewer', stranger.organization)
-      await stage.succeed(updateIdentity, change(robot), admin.token)
     }
+    await stage.succeed(updateIdentity, change(robot), admin.token)
   },
 
   async 'cannot take over an identity that belongs to another organization and has a role in this one'(
     stage,
   ) {
     const { platform, owner } = stage
+    const { team, robot, admin } = await makeTeam(stage)
     for (const [way, claimMatchOf] of Object.entries(trusting)) {
-      const { team, robot, admin } = await makeTeam(stage)
       const partner = await makePartner(stage, claimMatchOf(robot, team))
       await platform.bind(partner.identity, 'viewer', owner.organization)
-      const error = await stage.fail(updateIdentity, change(robot), admin.token)
+      const takeover = { identity: { uid: robot, claimMatch: { subject: `mine, by ${way}` } } }
+      const error = await stage.fail(updateIdentity, takeover, admin.token)
       assert.equal(error.code, 7, way)
       assert.ok(!JSON.stringify(error).includes(partner.organization))
       await platform.unbind(partner.identity)
-      await stage.succeed(updateIdentity, change(robot), admin.token)
+      await stage.succeed(updateIdentity, takeover, admin.token)
     }
   },
 
@@ -307,29 +311,20 @@ examples('an administrator of identities in a team', {
   ) {
     const { platform, owner } = stage
     const { team, robot, admin } = await makeTeam(stage)
-    const { identity: partner } = await makePartner(stage, { issuer: ciIssuer, subject: 'partner' })
-    await platform.store.write(() =>
-      createMany(
-        roles,
-        Array.from({ length: 1001 }, (_, at) => [
-          create(RoleSchema, { name: `role ${at}` }),
-          { uid: `${owner.organization}/${at.toString(16).padStart(16, '0')}`, now: Date.now() },
-        ]),
-      ),
+    const { organization: partner } = await platform.addOrganization('partner')
+    const partners = await writeIdentities(
+      stage,
+      partner,
+      Array.from({ length: 126 }, (_, at) => ({ issuer: ciIssuer, subject: `partner ${at}` })),
     )
+    const bindings = partners
+      .flatMap((uid) => builtInRoles.map((role) => ({ identity: uid, role: role.uid })))
+      .map((columns, at) => {
+        const uid = `${owner.organization}/${at.toString(16).padStart(16, '0')}`
+        return [create(RoleBindingSchema), { uid, now: Date.now(), columns }] as const
+      })
     const bindRoles = (from: number, to: number) =>
-      platform.store.write(() =>
-        createMany(
-          roleBindings,
-          Array.from({ length: to - from }, (_, at) => {
-            const uid = `${owner.organization}/${(from + at).toString(16).padStart(16, '0')}`
-            return [
-              create(RoleBindingSchema),
-              { uid, now: Date.now(), columns: { identity: partner, role: uid } },
-            ]
-          }),
-        ),
-      )
+      platform.store.write(() => createMany(roleBindings, bindings.slice(from, to)))
     const identity = { name: 'new', claimMatch: { issuer: ciIssuer, subject: 'new' } }
     await bindRoles(0, 1000)
     await stage.succeed(createIdentity, { parent: team, identity }, admin.token)
