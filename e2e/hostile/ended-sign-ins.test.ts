@@ -76,15 +76,20 @@ onEachStore('after a sign-in was ended', (engine) => {
     }
   }
 
+  /** The distinct codes of lists with a token, one from each copy. */
+  async function codesOfLists(token: string): Promise<number[]> {
+    const lists = doors.map((door) => door.call(GroupsService.method.listGroups, { pageSize: 1 }, token))
+    return [...new Set((await Promise.all(lists)).map(({ error }) => error?.code ?? 0))]
+  }
+
   /**
-   * The distinct codes of calls with a token to both copies. The calls read a row, two lists and all grants, and create
-   * a row. One call of v1 is made as well.
+   * The distinct codes of calls with a token to both copies. The calls read a row, a list and all grants, and create a
+   * row. One call of v1 is made as well.
    */
   async function codesOf(token: string): Promise<number[]> {
     const uid = platform.owner.organization
     const calls = doors.flatMap((door) => [
       door.call(GroupsService.method.getGroup, { uid }, token),
-      door.call(GroupsService.method.listGroups, { pageSize: 1 }, token),
       door.call(GroupsService.method.listGroups, { uidp: { childrenOf: uid }, pageSize: 1 }, token),
       door.call(GroupsService.method.createGroup, { parent: uid, group: { name: 'made' } }, token),
       door.call(Auth.method.validate, {}, token),
@@ -110,13 +115,17 @@ onEachStore('after a sign-in was ended', (engine) => {
     return [token, await exchanged(token, ''), other, await exchanged(other, '')]
   }
 
+  // All kinds of calls are made with the first token only, because they check all kinds of tokens in the same way.
+
   async function assertWorking(tokens: string[]): Promise<void> {
-    for (const token of tokens) assert.deepEqual(await codesOf(token), [0])
+    assert.deepEqual(await codesOf(tokens[0] ?? ''), [0])
+    for (const token of tokens) assert.deepEqual(await codesOfLists(token), [0])
   }
 
   async function assertEnded(tokens: string[]): Promise<void> {
+    assert.deepEqual(await codesOf(tokens[0] ?? ''), [Code.UNAUTHENTICATED])
     for (const [at, token] of tokens.entries()) {
-      assert.deepEqual(await codesOf(token), [Code.UNAUTHENTICATED], `token ${at}`)
+      assert.deepEqual(await codesOfLists(token), [Code.UNAUTHENTICATED], `token ${at}`)
       for (const door of doors) {
         const { error } = await door.call(exchange, { identity: assumable }, token)
         assert.equal(error?.code, Code.UNAUTHENTICATED)
