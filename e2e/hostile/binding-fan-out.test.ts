@@ -17,12 +17,12 @@ import {
 import { newChildUid } from '@stemma/server/aip/uid.ts'
 import { verifyOrganization } from '@stemma/server/commands/verify.ts'
 import { builtInRole, builtInRoles } from '@stemma/server/policy/built-in-roles.ts'
-import { createEntry } from '@stemma/server/resources/create.ts'
 import { bindRole } from '@stemma/server/resources/iam/binding.ts'
 import { groups } from '@stemma/server/resources/iam/groups/table.ts'
 import { grantDefaultRole } from '@stemma/server/resources/iam/people.ts'
 import { roleBindings } from '@stemma/server/resources/iam/role-bindings/table.ts'
 import { sql } from '@stemma/server/store/sql.ts'
+import { createMany } from '@stemma/server/testing/create-many.ts'
 import type { Door } from '@stemma/server/testing/doors.ts'
 import { grpcDoor, restDoor } from '@stemma/server/testing/doors.ts'
 import type { TestIdentity } from '@stemma/server/testing/identities.ts'
@@ -65,22 +65,22 @@ onEachStore('an identity with as many role bindings as allowed', (engine) => {
   /** Binds an identity to every built-in role in each of 125 new groups: 1000 bindings. Returns the last group. */
   async function fillUp(identity: string): Promise<string> {
     const now = Date.now()
-    let last = ''
+    const newUid = (parent: string) => newChildUid(parent, now, randomBytes)
+    const uids = Array.from({ length: maxBindings / builtInRoles.length }, () => newUid(admin.organization))
+    const bindings = uids.flatMap((group) =>
+      builtInRoles.map(({ uid: role }) => {
+        const entry = { uid: newUid(group), now, columns: { identity, role } }
+        return [create(RoleBindingSchema), entry] as const
+      }),
+    )
     await platform.store.write(function* () {
-      for (let count = 0; count < maxBindings; count++) {
-        const role = builtInRoles[count % builtInRoles.length]?.uid ?? ''
-        if (count % builtInRoles.length === 0) {
-          last = newChildUid(admin.organization, now, randomBytes)
-          const group = create(GroupSchema, { name: 'team' })
-          yield* createEntry(operatorAccess, groups, group, { uid: last, now })
-        }
-        const uid = newChildUid(last, now, randomBytes)
-        yield* createEntry(operatorAccess, roleBindings, create(RoleBindingSchema), {
-          ...{ uid, now, columns: { identity, role } },
-        })
-      }
+      yield* createMany(
+        groups,
+        uids.map((uid) => [create(GroupSchema, { name: 'team' }), { uid, now }]),
+      )
+      yield* createMany(roleBindings, bindings)
     })
-    return last
+    return uids.at(-1) ?? ''
   }
 
   const bindingCountOf = async (identity: string) => {
