@@ -366,7 +366,7 @@ describe('clients whose exchanges fail', () => {
       const good = await issuer.sign()
       const attempt = async (token: string) =>
         (await door.call(exchange, { identity }, token)).error?.code ?? 0
-      for (let at = 0; at < 350; at++) assert.equal(await attempt(good), 0)
+      for (let at = 0; at < 10; at++) assert.equal(await attempt(good), 0)
       for (let at = 0; at < 300; at++) assert.equal(await attempt('a.b.c'), 16)
       assert.deepEqual([await attempt('a.b.c'), await attempt(good)], [8, 0])
       const headers = { authorization: 'Bearer a.b.c' }
