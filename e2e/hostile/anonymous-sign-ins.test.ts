@@ -115,16 +115,16 @@ onEachStore('a caller who begins sign-ins and does not finish them', (engine) =>
     const address = '198.51.100.1'
     const unfinished = await beginAt(address)
     const rowsBefore = await anonymousRows()
-    for (let count = 0; count < 120; count++) {
+    for (let count = 0; count < 10; count++) {
       await send((await begin(party)).url, address)
       await send('/device', address)
       await send('/oauth/logout', address)
     }
     assert.equal(await anonymousRows(), rowsBefore)
-    // With these codes and that of `unfinished`, 10 more reach the limit.
-    await storeDeviceCodes(Array(maxDeviceCodes.narrow - 11).fill(address))
-    const statuses = await statusesAt(Array(30).fill(address))
-    assert.deepEqual(statuses, [...Array(10).fill(200), ...Array(20).fill(429)])
+    // With these codes and that of `unfinished`, 3 more reach the limit.
+    await storeDeviceCodes(Array(maxDeviceCodes.narrow - 4).fill(address))
+    const statuses = await statusesAt(Array(6).fill(address))
+    assert.deepEqual(statuses, [200, 200, 200, 429, 429, 429])
     assert.equal(await anonymousRows(), rowsBefore + maxDeviceCodes.narrow - 1)
     const { text, retryAfter } = await askForDeviceCode(address)
     assert.deepEqual(JSON.parse(text), {
@@ -138,13 +138,16 @@ onEachStore('a caller who begins sign-ins and does not finish them', (engine) =>
 
   test('with many IPv6 networks (/64) does not hinder others', async () => {
     const unfinished = await beginAt('2001:db8:7::1')
-    const addresses = Array.from({ length: 319 }, (_, at) => `2001:db8:7:${(at + 1).toString(16)}::1`)
-    for (const address of addresses.slice(0, 20)) await send((await begin(party)).url, address)
-    // With the stored codes and that of `unfinished`, 10 more reach the limit.
-    const stored = maxDeviceCodes.middle - 11
+    const addresses = Array.from(
+      { length: maxDeviceCodes.middle + 2 },
+      (_, at) => `2001:db8:7:${(at + 1).toString(16)}::1`,
+    )
+    for (const address of addresses.slice(0, 5)) await send((await begin(party)).url, address)
+    // With the stored codes and that of `unfinished`, 3 more reach the limit.
+    const stored = maxDeviceCodes.middle - 4
     await storeDeviceCodes(addresses.slice(0, stored))
     const statuses = await statusesAt(addresses.slice(stored))
-    assert.deepEqual(statuses, [...Array(10).fill(200), ...Array(20).fill(429)])
+    assert.deepEqual(statuses, [200, 200, 200, 429, 429, 429])
     await assertFinishes(unfinished)
     await assertFinishes(await beginAt('2001:db8:8::1'))
   })
