@@ -20,7 +20,6 @@ import type { AttackedPlatform } from './hostile.ts'
 import { assertRefused, assertRestRefused, restRefusal, startAttackedPlatform } from './hostile.ts'
 
 const groups = '/iam/v2beta1/groups'
-const runs = { numRuns: 100 }
 
 /** Random bytes mixed with these fragments. */
 const bytesWith = (...fragments: string[]) =>
@@ -42,6 +41,8 @@ function assertNo5xx(answer: RawResponse): void {
 
 onEachStore('random input causes no internal error', (engine) => {
   let attacked: AttackedPlatform
+  // Fewer on PostgreSQL: nearly all of the input is refused before it reaches the store.
+  const runs = { numRuns: engine === 'sqlite' ? 100 : 30 }
   before(async () => {
     attacked = await startAttackedPlatform(engine)
   })
