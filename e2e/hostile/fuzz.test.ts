@@ -14,6 +14,7 @@ import {
   uint8Array,
 } from 'fast-check'
 import { Code } from '../../server/aip/code.ts'
+import { anyCodePoint } from '../../server/testing/arbitraries.ts'
 import type { RawResponse } from '../../server/testing/raw-http.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { AttackedPlatform } from './hostile.ts'
@@ -95,7 +96,7 @@ onEachStore('random input causes no internal error', (engine) => {
               'resourceLimits',
             ].map((key) => [
               key,
-              oneof(jsonValue(), string({ unit: 'binary' }), dictionary(string(), jsonValue())),
+              oneof(jsonValue(), string({ unit: anyCodePoint }), dictionary(string(), jsonValue())),
             ]),
           ),
           { requiredKeys: [] },

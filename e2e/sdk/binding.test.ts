@@ -19,7 +19,7 @@ import { describeMethods } from '@stemma/api/method.ts'
 import fc from 'fast-check'
 import { bindRequest } from '../../server/http/rest/bind.ts'
 import { makeRoutes, splitPath } from '../../server/http/rest/routes.ts'
-import { anyUid } from '../../server/testing/arbitraries.ts'
+import { anyCodePoint, anyUid } from '../../server/testing/arbitraries.ts'
 
 const routes = makeRoutes(services.flatMap(describeMethods).map((method) => ({ method })))
 
@@ -172,7 +172,7 @@ function anySingleValue(field: DescField, segmentsOf: SegmentsOf, path: string):
   }
 }
 
-const anyText = () => fc.string({ unit: 'binary', minLength: 1 }).filter((text) => text.isWellFormed())
+const anyText = () => fc.string({ unit: anyCodePoint, minLength: 1 })
 
 const wellKnown: Record<string, fc.Arbitrary<JsonValue>> = {
   'google.protobuf.Timestamp': fc

@@ -6,6 +6,14 @@ const hex = (length: number) =>
     .array(fc.constantFrom(...'0123456789abcdef'), { minLength: length, maxLength: length })
     .map((digits) => digits.join(''))
 
+/**
+ * Any code point but surrogates, as the unit of `fc.string`. The unit `binary` of fast-check has the same characters, but
+ * takes a second of CPU time in each process, for a map of all of them.
+ */
+export const anyCodePoint = fc
+  .oneof(fc.integer({ min: 0, max: 0xd7ff }), fc.integer({ min: 0xe000, max: 0x10ffff }))
+  .map((point) => String.fromCodePoint(point))
+
 /** Any uid of up to `maxSegments` segments. */
 export const anyUid = (maxSegments = 6) =>
   fc

@@ -15,6 +15,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import fc from 'fast-check'
 import { violationsOf } from '../../../aip/validate.ts'
+import { anyCodePoint } from '../../../testing/arbitraries.ts'
 import type { EventType } from './events.ts'
 import { manualDetection } from './events.ts'
 import { readOsv } from './read-osv.ts'
@@ -39,7 +40,7 @@ function assertValid(validate: ValidateFunction, document: object): void {
 
 const head = { id: 'https://stemma.test/vex/1', author: 'us', timestamp: 1_700_000_000_000, version: 1 }
 
-const text = fc.string({ unit: 'binary', maxLength: 20 }).filter((value) => !value.includes('\0'))
+const text = fc.string({ unit: anyCodePoint, maxLength: 20 }).filter((value) => !value.includes('\0'))
 const word = fc.string({ unit: fc.constantFrom(...'abcAB09._:/@+- ü'), minLength: 1, maxLength: 20 })
 const time = fc.integer({ min: 0, max: 4_102_444_800_000 }).map(timestampFromMs)
 const type = fc.oneof(
