@@ -4,6 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import type { Overrides } from '../../server/app.ts'
 import { convertRecords } from '../../server/commands/import/convert-records.ts'
 import type { Summary } from '../../server/commands/import/import-advisories.ts'
 import { importAdvisories } from '../../server/commands/import/import-advisories.ts'
@@ -49,8 +50,11 @@ export type ImportPlatform = {
   stop(): Promise<void>
 }
 
-export async function startImportPlatform(engine: Engine): Promise<ImportPlatform> {
-  const platform = await startPlatform(engine)
+export async function startImportPlatform(
+  engine: Engine,
+  overrides: Overrides = {},
+): Promise<ImportPlatform> {
+  const platform = await startPlatform(engine, [], overrides)
   const folder = await temporaryFolder()
   const door = restDoor(platform.url)
   const { dataDir, baseUrl, databaseUrl, secretKey } = platform.config
