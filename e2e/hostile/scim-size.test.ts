@@ -247,11 +247,8 @@ onEachStore('somebody with much SCIM data', (engine) => {
     await fill(large, { users: 450, groups: 3, pairs })
     const roleUid = builtInRole('viewer').uid
     const mappings = `${platform.url}/iam/v2beta1/externalGroupRoleMappings/${large.uid}`
-    await Promise.all(
-      range(51, (at) =>
-        callRest('POST', mappings, token, { externalGroupId: `g${at}`, roleUid, scope: organization }),
-      ),
-    )
+    for (let at = 0; at < 51; at++)
+      await callRest('POST', mappings, token, { externalGroupId: `g${at}`, roleUid, scope: organization })
     const viewer = await platform.addIdentity(organization)
     await platform.bind(viewer.identity, 'viewer', organization)
     const url = `${platform.url}/iam/v2beta1/identityProviders/${large.uid}`
@@ -297,9 +294,9 @@ onEachStore('somebody with much SCIM data', (engine) => {
 
   test('sees a new version and an event of a group or a user whose deletion was interrupted', async () => {
     const large = await providerOf('interrupted')
-    const ofGroup = range(2500, (at) => [0, at] as const)
-    const ofUser = range(2500, (at) => [at + 1, 0] as const)
-    await fill(large, { users: 2500, groups: 2501, pairs: [...ofGroup, ...ofUser] })
+    const ofGroup = range(2001, (at) => [0, at] as const)
+    const ofUser = range(2001, (at) => [at + 1, 0] as const)
+    await fill(large, { users: 2001, groups: 2002, pairs: [...ofGroup, ...ofUser] })
     for (const [type, id] of [
       ['Groups', idOf(1e6)],
       ['Users', idOf(0)],
@@ -323,7 +320,7 @@ onEachStore('somebody with much SCIM data', (engine) => {
       assert.equal((await remove(after.etag)).status, 204, 'in two transactions')
       assert.deepEqual(await actions(), ['deleted', 'updated', 'updated'])
     }
-    assert.deepEqual(await sizesOf(large), [0, 0, 2500, 2499])
+    assert.deepEqual(await sizesOf(large), [0, 0, 2001, 2000])
   })
 
   /** Deletes a group or user with a store that stops after the first transaction. */
