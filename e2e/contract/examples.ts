@@ -8,8 +8,8 @@ import type { CallResult, Door, ErrorBody } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { TestIdentity } from '../../server/testing/identities.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
+import { sharePlatform } from './shared-platform.ts'
 
 export type ExampleContext = {
   platform: Platform
@@ -25,6 +25,7 @@ export type ExampleContext = {
 
 export type Example = (stage: ExampleContext) => Promise<void>
 
+/** Suites with the same clock share a platform. */
 export function examples(
   name: string,
   exampleByName: Record<string, Example>,
@@ -33,17 +34,14 @@ export function examples(
   onEachStore(name, (engine) => {
     let platform: Platform
     let doors: Door[] = []
+    const shared = sharePlatform(engine, now)
     before(async () => {
-      platform = await startPlatform(engine, [], {
-        ...{ now, random: countingBytes() },
-        // The doors answer alike only if nothing changes in the background.
-        deliversInBackground: false,
-      })
+      platform = await shared.start()
       doors = [restDoor(platform.url), grpcDoor(platform.url)]
     })
     after(async () => {
       for (const door of doors) door.close()
-      await platform.stop()
+      await shared.stop()
     })
 
     for (const [exampleName, example] of Object.entries(exampleByName)) {
@@ -101,16 +99,6 @@ export function violations(error: ErrorBody): string[] {
     fieldViolations?: { field: string }[]
   }
   return fieldViolations.map(({ field }) => toCamel(field))
-}
-
-/** Replaces the source of randomness by a counter, so that lists by uid are in order of creation in every run. */
-function countingBytes(): (size: number) => Buffer {
-  let count = 0
-  return (size) => {
-    const bytes = Buffer.alloc(size)
-    bytes.writeUInt32BE(++count, size - 4)
-    return bytes
-  }
 }
 
 /**

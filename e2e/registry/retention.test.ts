@@ -342,52 +342,57 @@ examples('retention of manifests', {
   },
 })
 
-examples('the schedule of retention', {
-  async 'applies new rules an hour later, then once per interval, in only one of several copies'(stage) {
-    const { succeed, platform } = stage
-    const { store } = platform
-    const repo = await makeRepo(stage, { retention: { rules: [{ tags: ['keep'] }] } })
-    await makeRepo(stage, {}, 'without-rules')
-    const run = async (afterMs: number) => {
-      const now = () => Date.now() + afterMs
-      const deps = { store, access: retentionAccess, now }
-      const copy = () => applyDueRetention(deps, 24 * hourMs, assert.ifError)
-      const results = await Promise.all([copy(), copy()])
-      return [results[0].repos + results[1].repos, results[0].tags + results[1].tags]
-    }
-    await makeTags(stage, repo, ['one'])
-    assert.deepEqual(await run(0), [0, 0])
-    assert.deepEqual(await run(2 * hourMs), [1, 1])
-    await makeTags(stage, repo, ['two'])
-    assert.deepEqual(await run(20 * hourMs), [0, 0])
-    assert.deepEqual(await run(27 * hourMs), [1, 1])
-    await succeed(updateRepo, { repo: { uid: repo }, updateMask: 'retention' })
-    await makeTags(stage, repo, ['three'])
-    assert.deepEqual(await run(100 * hourMs), [0, 0])
-    await succeed(deleteRepo, { uid: repo })
-  },
+// The schedule applies the rules of all repos of a server, so the suite has its own clock, and thus its own platform.
+examples(
+  'the schedule of retention',
+  {
+    async 'applies new rules an hour later, then once per interval, in only one of several copies'(stage) {
+      const { succeed, platform } = stage
+      const { store } = platform
+      const repo = await makeRepo(stage, { retention: { rules: [{ tags: ['keep'] }] } })
+      await makeRepo(stage, {}, 'without-rules')
+      const run = async (afterMs: number) => {
+        const now = () => Date.now() + afterMs
+        const deps = { store, access: retentionAccess, now }
+        const copy = () => applyDueRetention(deps, 24 * hourMs, assert.ifError)
+        const results = await Promise.all([copy(), copy()])
+        return [results[0].repos + results[1].repos, results[0].tags + results[1].tags]
+      }
+      await makeTags(stage, repo, ['one'])
+      assert.deepEqual(await run(0), [0, 0])
+      assert.deepEqual(await run(2 * hourMs), [1, 1])
+      await makeTags(stage, repo, ['two'])
+      assert.deepEqual(await run(20 * hourMs), [0, 0])
+      assert.deepEqual(await run(27 * hourMs), [1, 1])
+      await succeed(updateRepo, { repo: { uid: repo }, updateMask: 'retention' })
+      await makeTags(stage, repo, ['three'])
+      assert.deepEqual(await run(100 * hourMs), [0, 0])
+      await succeed(deleteRepo, { uid: repo })
+    },
 
-  async 'reports what it has deleted in the log and the metrics'(stage) {
-    const { platform } = stage
-    const repo = await makeRepo(stage, { retention: { rules: [{ tags: ['keep'] }] } })
-    await makeTags(stage, repo, ['old', 'older', 'keep'])
-    const logged: object[] = []
-    const log = { info: (fields: object) => logged.push(fields) } as unknown as Log // the schedule logs nothing else here
-    const counts = makeBackgroundCounts()
-    const now = () => Date.now() + 2 * hourMs
-    const config = { retentionIntervalMs: hourMs }
-    const schedule = scheduleRetention({ config, store: platform.store, log, now, counts })
-    await Promise.all([schedule.run(), schedule.run()])
-    await schedule.stop()
-    const others = logged.filter((fields) => !('repo' in fields && fields.repo === repo))
-    assert.deepEqual(logged, [...others, { repo, tags: ['older', 'old'], manifests: [] }])
-    const values = retentionMetrics(counts).map(({ name, value }) => [
-      name.replace(/.*retention_/, ''),
-      value,
-    ])
-    assert.ok(Object.fromEntries(values).deleted_tags_total >= 2)
-    assert.equal(Object.fromEntries(values).errors_total, 0)
-    await schedule.run()
-    assert.deepEqual(await tagsOf(platform.store, repo), ['keep'])
+    async 'reports what it has deleted in the log and the metrics'(stage) {
+      const { platform } = stage
+      const repo = await makeRepo(stage, { retention: { rules: [{ tags: ['keep'] }] } })
+      await makeTags(stage, repo, ['old', 'older', 'keep'])
+      const logged: object[] = []
+      const log = { info: (fields: object) => logged.push(fields) } as unknown as Log // the schedule logs nothing else here
+      const counts = makeBackgroundCounts()
+      const now = () => Date.now() + 2 * hourMs
+      const config = { retentionIntervalMs: hourMs }
+      const schedule = scheduleRetention({ config, store: platform.store, log, now, counts })
+      await Promise.all([schedule.run(), schedule.run()])
+      await schedule.stop()
+      const others = logged.filter((fields) => !('repo' in fields && fields.repo === repo))
+      assert.deepEqual(logged, [...others, { repo, tags: ['older', 'old'], manifests: [] }])
+      const values = retentionMetrics(counts).map(({ name, value }) => [
+        name.replace(/.*retention_/, ''),
+        value,
+      ])
+      assert.ok(Object.fromEntries(values).deleted_tags_total >= 2)
+      assert.equal(Object.fromEntries(values).errors_total, 0)
+      await schedule.run()
+      assert.deepEqual(await tagsOf(platform.store, repo), ['keep'])
+    },
   },
-})
+  () => Date.now(),
+)
