@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf'
-import { create } from '@bufbuild/protobuf'
+import { create, fromBinary } from '@bufbuild/protobuf'
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import {
   DeleteManifestRequestSchema,
@@ -14,6 +14,7 @@ import {
   PutManifestRequestSchema,
 } from '@stemma/api/gen/platform/registry/content/content_pb.ts'
 import { ManifestMetadataFilterSchema, Registry } from '@stemma/api/gen/platform/registry/registry_pb.ts'
+import { TagSchema, TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { describeMethod } from '@stemma/api/method.ts'
 import type { BlobStore } from '../../server/blobs/blob-store.ts'
 import { BoundedMap } from '../../server/bounded-map.ts'
@@ -26,6 +27,7 @@ import { manifestMethods } from '../../server/resources/registry/content/manifes
 import { putManifest } from '../../server/resources/registry/content/put-manifest.ts'
 import { referrersReply } from '../../server/resources/registry/content/referrers.ts'
 import { requireNoImmutableTagOf } from '../../server/resources/registry/immutable-tags.ts'
+import { tags } from '../../server/resources/registry/tags/table.ts'
 import type { Call } from '../../server/rpc/call.ts'
 import { demandOf } from '../../server/rpc/demand.ts'
 import type { Store } from '../../server/store/db.ts'
@@ -35,6 +37,8 @@ import { raw, sql } from '../../server/store/sql.ts'
 import { contentOf } from '../../server/store/statement/statement.ts'
 import { recordStatements } from '../../server/store/test-stores.ts'
 import { all } from '../../server/store/work.ts'
+import { createMany } from '../../server/testing/create-many.ts'
+import { restDoor } from '../../server/testing/doors.ts'
 import { testEnvelope } from '../../server/testing/envelope.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
@@ -169,6 +173,42 @@ onEachStore('calls about images', (engine) => {
     }
   })
 
+  test('refresh up to 1000 tags when an image is pushed, and others when they are updated or pushed', async () => {
+    const client = ociClient(platform.url, platform.owner.token)
+    const config = '{"os":"linux","architecture":"amd64"}'
+    const manifest = imageOf('a', { config: descriptor(config, types.config) })
+    for (const blob of [config, 'a']) await client.pushBlob('acme/refreshed', blob)
+    const [row] = await platform.store.query(sql`select uid from repos where name = 'refreshed'`)
+    const repo = row?.[0] as string
+    const now = Date.now()
+    const rows = numbers(1002).map((at) => {
+      const uid = `${repo}/${at.toString(16).padStart(16, '0')}`
+      const tag = create(TagSchema, { name: `t${at}`, digest: digestOf(manifest) })
+      return [tag, { uid, now, columns: { push_time: now } }] as const
+    })
+    await platform.store.write(() => createMany(tags, rows))
+    await client.pushManifest('acme/refreshed', digestOf(manifest), manifest)
+    const staleTags = async () => {
+      const stored = await platform.store.query(
+        sql`select proto from tags where parent = ${repo} order by uid`,
+      )
+      assert.equal(stored.length, rows.length)
+      return stored
+        .map(([proto]) => fromBinary(TagSchema, proto as Uint8Array))
+        .filter(({ platforms }) => platforms.join() !== 'linux/amd64')
+        .map(({ uid, name }) => ({ uid, name }))
+    }
+    const [first, second, ...others] = await staleTags()
+    assert.ok(first && second && others.length === 0)
+    const tag = { uid: first.uid, name: first.name }
+    const door = restDoor(platform.url)
+    const { error } = await door.call(TagsService.method.updateTag, { tag }, platform.owner.token)
+    assert.equal(error, undefined)
+    assert.deepEqual(await staleTags(), [second])
+    await client.pushManifest('acme/refreshed', second.name, manifest)
+    assert.deepEqual(await staleTags(), [])
+  })
+
   /** A repo with immutable tags `z*`, and a manifest with this many tags, of which the last one in order is immutable. */
   async function makeTagged(name: string, count: number): Promise<{ repo: string; image: string }> {
     const client = ociClient(platform.url, platform.owner.token)
@@ -189,10 +229,10 @@ onEachStore('calls about images', (engine) => {
   }
 
   test('look for immutable tags among a limited number of tags and indexes', async () => {
-    const { repo, image } = await makeTagged('tagged', 12_000)
+    const { repo, image } = await makeTagged('tagged', 10_002)
     const contained = digest('c', 0)
     await platform.store.write(function* () {
-      const indexes = numbers(12_000).map((at) => digest('d', at))
+      const indexes = numbers(10_002).map((at) => digest('d', at))
       yield insertManifests(
         repo,
         [contained, ...indexes].map((own): [string, null] => [own, null]),

@@ -1,11 +1,8 @@
 // The fields of tags and repos that describe pushed content.
 import assert from 'node:assert/strict'
-import { create, fromBinary } from '@bufbuild/protobuf'
 import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
-import { TagSchema, TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
-import { tags } from '../../server/resources/registry/tags/table.ts'
+import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { sql } from '../../server/store/sql.ts'
-import { createMany } from '../../server/testing/create-many.ts'
 import type { ExampleContext } from '../contract/examples.ts'
 import { examples } from '../contract/examples.ts'
 import { descriptor, digestOf, imageOf, indexOf, ociClient, pushParts, types } from './oci-client.ts'
@@ -110,37 +107,6 @@ examples('tags of pushed images', {
     const { tags } = await stage.succeed(listTags, { name: 'early', uidp: { childrenOf: repo } })
     const [tag] = tags as (ShownTag & { updateTime: string })[]
     assert.deepEqual([tag?.platforms, tag?.updateTime], [['linux/amd64'], updateTime])
-  },
-
-  async 'up to 1000 are refreshed when an image is pushed, others when they are updated or pushed'(stage) {
-    const { repo, client } = await openRepo(stage)
-    const manifest = imageOf('a', { config: descriptor(amd64, types.config) })
-    const digest = digestOf(manifest)
-    const now = Date.now()
-    const rows = Array.from({ length: 1002 }, (_, at) => {
-      const uid = `${repo}/${at.toString(16).padStart(16, '0')}`
-      const tag = create(TagSchema, { name: `t${at}`, digest })
-      return [tag, { uid, now, columns: { push_time: now } }] as const
-    })
-    await stage.platform.store.write(() => createMany(tags, rows))
-    for (const blob of [amd64, 'a']) await client.pushBlob(repo, blob)
-    await client.pushManifest(repo, digest, manifest)
-    const staleTags = async () => {
-      const stored = await stage.platform.store.query(
-        sql`select proto from tags where parent = ${repo} order by uid`,
-      )
-      assert.equal(stored.length, rows.length)
-      return stored
-        .map(([proto]) => fromBinary(TagSchema, proto as Uint8Array))
-        .filter(({ platforms }) => platforms.join() !== 'linux/amd64')
-        .map(({ uid, name }) => ({ uid, name }))
-    }
-    const [first, second, ...others] = await staleTags()
-    assert.ok(first && second && others.length === 0)
-    await stage.succeed(updateTag, { tag: { uid: first.uid, name: first.name } })
-    assert.deepEqual(await staleTags(), [second])
-    await client.pushManifest(repo, second.name, manifest)
-    assert.deepEqual(await staleTags(), [])
   },
 
   async 'have a history at the registry, also at the path with the vendor prefix'(stage) {
@@ -256,8 +222,8 @@ examples('the size of a repo', {
   async 'is exact after concurrent pushes'(stage) {
     const { repo, client } = await openRepo(stage)
     await Promise.all(
-      Array.from({ length: 24 }, (_, at) =>
-        pushParts(client, repo, `v${at}`, { config: amd64, layers: ['same', String(at % 12)] }),
+      Array.from({ length: 12 }, (_, at) =>
+        pushParts(client, repo, `v${at}`, { config: amd64, layers: ['same', String(at % 6)] }),
       ),
     )
     assert.ok((await checkedSize(stage, repo)) > 0)
