@@ -18,7 +18,7 @@ import { openSink } from './sink.ts'
 
 const { createSubscription } = SubscriptionsService.method
 const { createGroup } = GroupsService.method
-const groupCount = 30
+const groupCount = 15
 /** How many requests a sink gets at a time. */
 const maxConcurrent = 4
 
