@@ -37,7 +37,9 @@ export async function buildGoProgram(): Promise<GoProgram | string> {
     GOFLAGS: '-mod=readonly',
     CGO_ENABLED: '0',
   }
-  const build = ['build', '-buildvcs=false', '-o', program, '.']
+  // Without optimizations and debug information, a build without a cache takes three quarters of the time.
+  const flags = ['-buildvcs=false', '-gcflags=all=-N -l -dwarf=false', '-ldflags=-s -w']
+  const build = ['build', ...flags, '-o', program, '.']
   const built = await start('go', build, { env, timeout: timeoutMs.build, cwd: source }).ended
   if (built.code === 0)
     return { start: (args, env) => start(program, args, { env, timeout: timeoutMs.run }), remove }
