@@ -10,16 +10,20 @@ import {
   AccountAssociationsService,
 } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
-import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { GroupSchema, GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
+import { newRootUid } from '../../server/aip/uid.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { operatorAccess, signInAccess } from '../../server/policy/system-access.ts'
 import { createEntry } from '../../server/resources/create.ts'
 import { accountAssociations } from '../../server/resources/iam/account-associations/table.ts'
 import { acceptInvite } from '../../server/resources/iam/group-invites/accept.ts'
+import { recordUnclaimed } from '../../server/resources/iam/group-invites/unclaimed-organizations.ts'
+import { groups } from '../../server/resources/iam/groups/table.ts'
 import { talliedKinds } from '../../server/storage.ts'
 import { checkTally } from '../../server/store/check.ts'
 import { sql } from '../../server/store/sql.ts'
+import { createMany } from '../../server/testing/create-many.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { TestIdentity } from '../../server/testing/identities.ts'
@@ -70,6 +74,16 @@ onEachStore('an organization that is created for somebody else', (engine) => {
         email: undefined,
       }),
     )
+  async function storeUnclaimed(creator: string, count: number): Promise<void> {
+    const uids = Array.from({ length: count }, () => newRootUid(randomBytes))
+    await platform.store.write(function* () {
+      yield* createMany(
+        groups,
+        uids.map((uid) => [newMessage(GroupSchema, { name: 'flood' }), { uid, now: now() }]),
+      )
+      for (const uid of uids) yield* recordUnclaimed(uid, creator, now() + 3_600_000)
+    })
+  }
   const countOrganizations = async (name: string) =>
     (await platform.store.query(sql`select uid from groups where name = ${name}`)).length
 
@@ -149,12 +163,8 @@ onEachStore('an organization that is created for somebody else', (engine) => {
     const creator = await newPerson()
     const [rest, grpc] = doors as [Door, Door]
     const claimed = await create(rest, creator.token, { group: 'flood' })
-    for (let batch = 0; batch < 97; batch += 10)
-      await Promise.all(
-        Array.from({ length: Math.min(10, 97 - batch) }, () =>
-          create(rest, creator.token, { group: 'flood' }),
-        ),
-      )
+    await create(rest, creator.token, { group: 'flood' })
+    await storeUnclaimed(creator.identity, 96)
     // Concurrent calls cannot exceed the limit of 100.
     const request = { group: 'flood', ttl: '7200s' }
     const answers = await Promise.all(
