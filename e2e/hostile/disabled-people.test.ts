@@ -37,11 +37,11 @@ onEachStore('a disabled person', (engine) => {
   let issuer: ForeignIssuer
   let party: oidc.Configuration
   before(async () => {
-    issuer = await startIssuer()
+    issuer = await startIssuer('ES256')
     platform = await startSignInPlatform(engine, ['--trusted-issuers', issuer.issuer])
     copy = await startApp({ ...platform.config, port: await freePort() }, openLog('silent'))
-    const urls = [platform.url, `http://127.0.0.1:${copy.port}`]
-    doors = urls.flatMap((url) => [restDoor(url), grpcDoor(url)])
+    // One door of each copy is enough, because both doors of a copy authenticate callers with the same code.
+    doors = [restDoor(platform.url), grpcDoor(`http://127.0.0.1:${copy.port}`)]
     party = await relyingParty(platform.url)
     acme = await startProvider(`${platform.url}/oauth/callback`, { 'cyd-at-acme': { name: 'Cyd' } })
   })
@@ -67,7 +67,7 @@ onEachStore('a disabled person', (engine) => {
     assert.match(stdout, /^\S+ is [0-9a-f]{40}\n$/)
   }
 
-  /** The distinct codes of a read, a write and an exchange with the token, through all doors of both copies. */
+  /** The distinct codes of a read, a write and an exchange with the token, through both copies. */
   async function codesOf(token: string): Promise<number[]> {
     const uid = platform.owner.organization
     const calls = doors.flatMap((door) => [
