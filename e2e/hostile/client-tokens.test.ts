@@ -1,7 +1,7 @@
 // A tenant creates an identity provider with an issuer that other organizations use too, and with its own client. Then
 // it presents tokens that other people got when they signed in to that client.
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
@@ -175,9 +175,10 @@ onEachStore('a tenant with its own client at a shared issuer', (engine) => {
   })
 })
 
-onEachStore('a garbage token', (engine) => {
+// On SQLite only, since the token is refused before the call reaches the store.
+describe('a garbage token', () => {
   test('is answered with Unauthenticated by every call that takes a token, whatever else the request contains', async () => {
-    const platform = await startPlatform(engine)
+    const platform = await startPlatform('sqlite')
     const doors = [restDoor(platform.url), grpcDoor(platform.url)]
     const { exchangeRefreshToken } = SecurityTokenService.method
     const calls: [DescMethod, JsonObject][] = [
