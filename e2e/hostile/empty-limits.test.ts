@@ -15,7 +15,7 @@ onEachStore('empty and misspelt limits', (engine) => {
   let identity: string
   let token: string
   before(async () => {
-    setUp = await startExchangePlatform(engine)
+    setUp = await startExchangePlatform(engine, {}, 'ES256')
     identity = (await setUp.createIdentity()).uid
     token = await setUp.issuer.sign()
   })

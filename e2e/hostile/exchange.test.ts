@@ -204,7 +204,7 @@ onEachStore('the exchange', (engine) => {
       const claimMatch = { issuer: issuer.issuer, subject: 'robot', claimPatterns }
       const { uid } = await setUp.createIdentity({ claimMatch })
       // A backtracking engine would run practically forever on these.
-      for (const text of [`${'a'.repeat(1000)}!`, 'a'.repeat(1000), 'a'.repeat(9000)])
+      for (const text of [`${'a'.repeat(1000)}!`, 'a'.repeat(1000)])
         assert.equal(await codeOf(await issuer.sign({ text }), uid), 7)
     })
   })
@@ -341,7 +341,7 @@ describe('outbound requests', () => {
   })
 
   test('try every allowed address until one answers', async () => {
-    const issuer = await startIssuer()
+    const issuer = await startIssuer('ES256')
     try {
       const { port } = new URL(issuer.issuer)
       // Nothing listens on the first address.

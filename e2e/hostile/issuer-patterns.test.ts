@@ -13,7 +13,7 @@ import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
-import { runStemmad } from '../server/stemmad.ts'
+import { runStemmadInline } from '../server/stemmad.ts'
 import type { ForeignIssuer } from '../sign-in/foreign-issuer.ts'
 import { discoveryPath, keysPath, startIssuer } from '../sign-in/foreign-issuer.ts'
 
@@ -24,7 +24,7 @@ onEachStore('patterns of claims', (engine) => {
   let platform: Platform
   let doors: Door[]
   before(async () => {
-    attacker = await startIssuer()
+    attacker = await startIssuer('ES256')
     const path = '/pwn.example.com'
     lookalike = attacker.issuer + path
     const document = JSON.stringify({ issuer: lookalike, jwks_uri: attacker.issuer + keysPath })
@@ -154,7 +154,7 @@ onEachStore('patterns of claims', (engine) => {
       assert.deepEqual([identity, kind, field], [uid, 'unsafe pattern', 'claim_match.issuer_pattern'])
       assert.deepEqual(others, [])
       if (engine !== 'sqlite') return
-      const { code, stdout } = await runStemmad('.', ['check', '--data-dir', platform.config.dataDir])
+      const { code, stdout } = await runStemmadInline(['check', '--data-dir', platform.config.dataDir])
       assert.equal(code, 1)
       assert.match(
         stdout,
