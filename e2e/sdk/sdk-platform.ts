@@ -17,7 +17,7 @@ export type SdkPlatform = {
 }
 
 export async function startSdkPlatform(engine: Engine, args: string[] = []): Promise<SdkPlatform> {
-  const issuer = await startIssuer()
+  const issuer = await startIssuer('ES256')
   const platform = await startSignInPlatform(engine, ['--trusted-issuers', issuer.issuer, ...args])
   return {
     issuer,

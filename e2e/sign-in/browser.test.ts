@@ -32,7 +32,7 @@ describe('in a browser', { timeout: 900_000, skip: noChromium ?? false }, () => 
     const port = await freePort()
     // The host is localhost, as in the README. The client's own callback listens on 127.0.0.1.
     url = `http://localhost:${port}`
-    client = await openClient()
+    client = await openClient('inline')
     server = await serve(folder, ['--port', String(port), '--base-url', url])
     browser = await openChromium()
     const context = await newBrowserContext(browser, { viewport: { width: 320, height: 640 } })
@@ -98,7 +98,7 @@ describe('in a browser', { timeout: 900_000, skip: noChromium ?? false }, () => 
   }
 
   async function organizationsOfClient(): Promise<string[]> {
-    const { code, stdout, stderr } = await start('token').ended
+    const { code, stdout, stderr } = await client.run(['auth', 'token'])
     assert.equal(code, 0, stderr)
     const { groups } = await callRest('GET', `${url}/iam/v2beta1/groups`, stdout.trim())
     return (groups as { name: string }[]).map(({ name }) => name)

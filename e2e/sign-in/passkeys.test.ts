@@ -89,7 +89,7 @@ describe('passkeys', { timeout: 300_000, skip: noChromium ?? false }, () => {
     async function addPasskey(token: string, name: string) {
       const { body, error } = await rest.call(beginPasskey, {}, token)
       assert.equal(error, undefined)
-      await page.goto(`${url}/docs`)
+      await page.goto(`${url}/healthz`)
       const responseJson = await page.evaluate<string>(
         `(${createPasskey})(${JSON.stringify(body?.optionsJson)})`,
       )

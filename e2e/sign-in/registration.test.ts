@@ -38,7 +38,7 @@ onEachStore('registration', (engine) => {
   let acme: TestIdentity
   let provider: string
   before(async () => {
-    issuer = await startIssuer()
+    issuer = await startIssuer('ES256')
     platform = await startPlatform(engine, ['--trusted-issuers', issuer.issuer])
     doors = [restDoor(platform.url), grpcDoor(platform.url)]
     acme = await platform.addOrganization('acme.example')
@@ -241,7 +241,7 @@ onEachStore('registration', (engine) => {
   })
 
   test('fetches nothing from an issuer that no organization uses', async () => {
-    const unknownIssuer = await startIssuer()
+    const unknownIssuer = await startIssuer('ES256')
     for (const door of doors) {
       const { error } = await door.call(register, {}, await unknownIssuer.sign())
       assert.equal(error?.code, 7)
@@ -278,7 +278,7 @@ onEachStore('registration', (engine) => {
   })
 
   test('refuses forged, expired and malformed tokens', async () => {
-    const forger = await startIssuer()
+    const forger = await startIssuer('ES256')
     const past = Math.floor(Date.now() / 1000) - 4000
     for (const door of doors) {
       for (const token of [

@@ -11,7 +11,7 @@ import { restDoor } from '@stemma/server/testing/doors.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
 import type { Configuration } from 'openid-client'
-import { remove, runStemmad, runStemmadInline, temporaryFolder } from '../server/stemmad.ts'
+import { remove, runStemmadInline, temporaryFolder } from '../server/stemmad.ts'
 import { emptyServer } from './empty-server.ts'
 import { addAccount, begin, password, redeem, relyingParty, signIn, startSignInPlatform } from './sign-in.ts'
 import { Visitor } from './visitor.ts'
@@ -88,15 +88,14 @@ onEachStore('an empty server', (engine) => {
   }
 
   test('cannot be set up when an organization exists', async () => {
-    const { url, start, args, remove: removeStore } = await emptyServer(engine)
-    const folder = await temporaryFolder()
+    const { url, start, args, remove } = await emptyServer(engine)
     const app = await start()
     try {
       for (const [org, owner] of [
         ['acme', 'ada@example.com'],
         ['beta', 'bea@example.com'],
       ] as const) {
-        const ran = await runStemmad(folder, ['bootstrap', '--org', org, '--owner', owner, ...args])
+        const ran = await runStemmadInline(['bootstrap', '--org', org, '--owner', owner, ...args])
         assert.equal(ran.code, 0, ran.stderr)
       }
       const { stdout: operators } = await runStemmadInline(['operators', 'list', ...args])
@@ -106,8 +105,7 @@ onEachStore('an empty server', (engine) => {
       assert.match(page.alert ?? '', /set up already/)
     } finally {
       await app.stop(true)
-      await removeStore()
-      await remove(folder)
+      await remove()
     }
   })
 
