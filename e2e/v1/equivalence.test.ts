@@ -199,7 +199,8 @@ onEachStore('v1 and v2', (engine) => {
           normalize(second, await listInBoth(second, kind)),
         )
     })
-    await fc.assert(property, { numRuns: 15 })
+    // v1 and v2 differ above the store, so most runs are on the store that takes less time.
+    await fc.assert(property, { numRuns: engine === 'sqlite' ? 15 : 5 })
     assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
   })
 })
