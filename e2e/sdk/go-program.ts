@@ -29,15 +29,17 @@ export async function buildGoProgram(): Promise<GoProgram | string> {
   const folder = await mkdtemp(join(tmpdir(), 'stemma-go-'))
   const remove = () => rm(folder, { recursive: true, force: true })
   const program = join(folder, process.platform === 'win32' ? 'clients.exe' : 'clients')
-  // Only the pinned versions are used: neither another Go nor other modules are downloaded.
+  // Only the pinned versions are used: neither another Go nor other modules are downloaded. The compiler spends a fifth of
+  // its time on garbage unless it may use more memory.
   const env = {
     ...process.env,
     GOTOOLCHAIN: 'local',
     GOWORK: 'off',
     GOFLAGS: '-mod=readonly',
     CGO_ENABLED: '0',
+    GOGC: '400',
   }
-  // Without optimizations and debug information, a build without a cache takes three quarters of the time.
+  // Without optimizations and debug information, a build without a cache takes two thirds of the time.
   const flags = ['-buildvcs=false', '-gcflags=all=-N -l -dwarf=false', '-ldflags=-s -w']
   const build = ['build', ...flags, '-o', program, '.']
   const built = await start('go', build, { env, timeout: timeoutMs.build, cwd: source }).ended
