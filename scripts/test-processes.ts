@@ -26,12 +26,12 @@ export function groupTestFiles(root: string, files: string[]): TestGroups {
     folderOfGroup,
   )
   const lengthOf = (group: string[]) => group.reduce((sum, file) => sum + textOf(file).length, 0)
-  // One of the files outside of groups waits for 30 seconds, which is no loss while others run. Long groups come before
-  // short ones, so that none of them runs alone at the end.
-  const processes = [
-    ...files.filter(isAlone).map((file) => [file]),
-    ...[...byFolder.values()].flatMap(divide).sort((a, b) => lengthOf(b) - lengthOf(a)),
-  ]
+  // Long groups come before short ones, so that none of them runs alone at the end.
+  const groups = [...byFolder.values()]
+    .flatMap(divide)
+    .sort((a, b) => Number(isSlow(b)) - Number(isSlow(a)) || lengthOf(b) - lengthOf(a))
+  // One of the files outside of groups waits for 30 seconds, which is no loss while others run.
+  const processes = [...files.filter(isAlone).map((file) => [file]), ...groups]
   return {
     files: processes.map((group, at) => {
       // `node --test` sorts its files by path.
@@ -58,6 +58,10 @@ function folderOfGroup(file: string): string {
   const [first = '', second = ''] = dirname(file).split('/')
   return first === 'e2e' ? `${first}/${second}` : first
 }
+
+/** These folders mostly wait for programs that they start, so they take longer than the length of their files suggests. */
+const isSlow = ([file = '']: string[]) =>
+  ['e2e/console', 'e2e/docs', 'e2e/server', 'e2e/cli', 'e2e/sdk'].includes(folderOfGroup(file))
 
 /** A hook outside `describe` would also run for the other files of a group, so its file has a process of its own. */
 const hasHookAtRoot = (text: string) => /^(before|after)(Each)?\(/m.test(text)
