@@ -13,12 +13,12 @@ import { startWorkers } from './workers/supervisor.ts'
 export const startServerWithWorkers = (config: Config, log: Log, shared: SharedState): Promise<Supervisor> =>
   startWorkers({ ...supervisionOf(config, shared), log })
 
-/** How the workers of a server are started. */
+/** How the workers of a server are started. `program` is what each of them runs. */
 export function supervisionOf(
   config: Config,
   shared = makeSharedState(),
+  program = threadProgram('worker-thread'),
 ): Pick<SupervisorOptions, 'count' | 'hasWriter' | 'drainDelayMs' | 'startThread'> {
-  const program = threadProgram('worker-thread')
   const resourceLimits = { maxYoungGenerationSizeMb: maxYoungGenerationSizeMb.worker }
   return {
     count: config.workers,
