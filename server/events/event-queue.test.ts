@@ -7,7 +7,7 @@ import type { Store } from '../store/db.ts'
 import type { EventWithOrigin } from '../store/events/record.ts'
 import { sql } from '../store/sql.ts'
 import { StoreError } from '../store/store-error.ts'
-import { onEach, openMigrated } from '../store/test-stores.ts'
+import { onEachMigrated, openMigrated } from '../store/test-stores.ts'
 import { recordedEvents, sealAll } from '../testing/sealed-events.ts'
 import type { EventQueueOptions } from './event-queue.ts'
 import { openEventQueue } from './event-queue.ts'
@@ -41,7 +41,7 @@ const failingFirst = (store: Store, errors: unknown[], afterCommit = async () =>
 const unavailable = () => new StoreError('unavailable')
 const lostResponse = unavailable()
 
-onEach(['SQLite', 'PostgreSQL'], 'events without a transaction', (testStore) => {
+onEachMigrated(['SQLite', 'PostgreSQL'], 'events without a transaction', (testStore) => {
   let store: Store
   let root: string
   before(async () => {

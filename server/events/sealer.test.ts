@@ -5,7 +5,7 @@ import pg from 'pg'
 import type { Store } from '../store/db.ts'
 import { hasUnsealed } from '../store/events/seal.ts'
 import { sql } from '../store/sql.ts'
-import { onEach, openMigrated } from '../store/test-stores.ts'
+import { onEachMigrated, openMigrated } from '../store/test-stores.ts'
 import type { Work } from '../store/work.ts'
 import { all } from '../store/work.ts'
 import { openSealer } from './sealer.ts'
@@ -31,7 +31,7 @@ const withWriteHook = (store: Store, onWritten: () => Promise<void>): Store => (
   },
 })
 
-onEach(['SQLite', 'PostgreSQL'], 'a sealer that is stopped', (testStore) => {
+onEachMigrated(['SQLite', 'PostgreSQL'], 'a sealer that is stopped', (testStore) => {
   let store: Store
   before(async () => {
     store = await openMigrated(testStore())
@@ -53,7 +53,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a sealer that is stopped', (testStore) => {
   })
 })
 
-onEach(['PostgreSQL'], 'a sealer that is stopped while another process seals', (testStore) => {
+onEachMigrated(['PostgreSQL'], 'a sealer that is stopped while another process seals', (testStore) => {
   let store: Store
   before(async () => {
     store = await openMigrated(testStore())

@@ -19,7 +19,7 @@ import {
 import { maxMemberships } from './membership-limits.ts'
 import { raw, sql } from './sql.ts'
 import { insertRows } from './table.ts'
-import { onEach, openMigrated } from './test-stores.ts'
+import { onEachMigrated, openMigrated } from './test-stores.ts'
 import type { Work } from './work.ts'
 
 const uidOf = (digit: string) => digit.repeat(40)
@@ -86,7 +86,7 @@ type Membership = { identity: string; group: string; source: MembershipSource; e
 const textOf = ({ identity, group, source, expires }: Membership) =>
   [identity, group, source, expires].join(' ')
 
-onEach(['SQLite', 'PostgreSQL'], 'members of external groups', (testStore) => {
+onEachMigrated(['SQLite', 'PostgreSQL'], 'members of external groups', (testStore) => {
   let store: Store
   before(async () => {
     store = await openMigrated(testStore())
@@ -324,7 +324,7 @@ onEach(['SQLite', 'PostgreSQL'], 'members of external groups', (testStore) => {
   })
 })
 
-onEach(['PostgreSQL'], 'deleting a batch of memberships in external groups', (testStore) => {
+onEachMigrated(['PostgreSQL'], 'deleting a batch of memberships in external groups', (testStore) => {
   /** Performs the work, and deletes the identity after the first statement. */
   function* deletingAfterFirst<T>(work: Work<T>, identity: string): Work<T> {
     const first = work.next()

@@ -3,11 +3,11 @@ import { before, test } from 'node:test'
 import type { Store } from './db.ts'
 import { rolledBackStore } from './rolled-back-store.ts'
 import { raw, sql } from './sql.ts'
-import { onEach, openMigrated } from './test-stores.ts'
+import { onEachMigrated, openMigrated } from './test-stores.ts'
 import type { Work } from './work.ts'
 import { all } from './work.ts'
 
-onEach(['SQLite', 'PostgreSQL'], 'a store that rolls back', (testStore) => {
+onEachMigrated(['SQLite', 'PostgreSQL'], 'a store that rolls back', (testStore) => {
   let store: Store
   let dry: Store
   before(async () => {

@@ -11,7 +11,7 @@ import type { Table } from './table.ts'
 import { deleteEntry, insertEntry, storedForm } from './table.ts'
 import { contentsOf, readTally } from './tally.ts'
 import type { TestStore } from './test-stores.ts'
-import { isStoreError, onEach, openMigrated } from './test-stores.ts'
+import { isStoreError, onEachMigrated, openMigrated } from './test-stores.ts'
 import type { Work } from './work.ts'
 
 const groups: Table = {
@@ -51,7 +51,7 @@ async function assertCorrect(store: Store): Promise<void> {
   assert.deepEqual(await checkTally(store, kinds, false), [])
 }
 
-onEach(['SQLite', 'PostgreSQL'], 'the tally', (testStore) => {
+onEachMigrated(['SQLite', 'PostgreSQL'], 'the tally', (testStore) => {
   let store: Store
   before(async () => {
     store = await openMigrated(testStore())

@@ -9,7 +9,7 @@ import { listsQuota, quotasBetween, readUsage, replaceQuotas } from '../../store
 import { sql } from '../../store/sql.ts'
 import type { Table } from '../../store/table.ts'
 import { storedForm } from '../../store/table.ts'
-import { onEach, openMigrated } from '../../store/test-stores.ts'
+import { onEachMigrated, openMigrated } from '../../store/test-stores.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
 import type { QuotaAccess, WriteAccess } from '../../store/write-access.ts'
@@ -45,7 +45,7 @@ function* createGroup(access: WriteAccess, uid: string): Work<void> {
 
 const isRefused = (error: unknown) => error instanceof StatusError && error.code === 8
 
-onEach(['SQLite', 'PostgreSQL'], 'quotas', (testStore) => {
+onEachMigrated(['SQLite', 'PostgreSQL'], 'quotas', (testStore) => {
   let store: Store
   before(async () => {
     store = await openMigrated(testStore())
@@ -122,7 +122,7 @@ onEach(['SQLite', 'PostgreSQL'], 'quotas', (testStore) => {
   })
 })
 
-onEach(['PostgreSQL'], 'quotas that are set while a create is running', (testStore) => {
+onEachMigrated(['PostgreSQL'], 'quotas that are set while a create is running', (testStore) => {
   let store: Store
   before(async () => {
     store = await openMigrated(testStore())

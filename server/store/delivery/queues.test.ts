@@ -4,7 +4,7 @@ import type { Store } from '../db.ts'
 import type { Sql } from '../sql.ts'
 import { raw, sql } from '../sql.ts'
 import { insertRows } from '../table.ts'
-import { onEach, openMigrated, recordStatements } from '../test-stores.ts'
+import { onEachMigrated, openMigrated, recordStatements } from '../test-stores.ts'
 import type { Work } from '../work.ts'
 import { all, first } from '../work.ts'
 import { beginReplay, findDueByOrganization, openQueue, restartQueue } from './queues.ts'
@@ -15,7 +15,7 @@ const eventCount = 20_000
 /** Time between two events. */
 const stepMs = 10_000
 
-onEach(['SQLite', 'PostgreSQL'], 'the position of a queue', (testStore) => {
+onEachMigrated(['SQLite', 'PostgreSQL'], 'the position of a queue', (testStore) => {
   let store: Store
   before(async () => {
     store = await openMigrated(testStore())
@@ -86,7 +86,7 @@ onEach(['SQLite', 'PostgreSQL'], 'the position of a queue', (testStore) => {
   })
 })
 
-onEach(['SQLite', 'PostgreSQL'], 'due queues by organization', (testStore) => {
+onEachMigrated(['SQLite', 'PostgreSQL'], 'due queues by organization', (testStore) => {
   const organizations = ['a', 'b', 'c', 'd'].map((digit) => digit.repeat(40))
   const [first = '', second = '', third = '', fourth = ''] = organizations
   const numbered = (organization: string, number: number) =>

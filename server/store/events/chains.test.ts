@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import type { Store } from '../db.ts'
 import type { Sql } from '../sql.ts'
 import { raw, sql } from '../sql.ts'
-import { onEach, openMigrated } from '../test-stores.ts'
+import { onEachMigrated, openMigrated } from '../test-stores.ts'
 import type { Work } from '../work.ts'
 import { all } from '../work.ts'
 import { countFromZero } from '../write-access.ts'
@@ -22,7 +22,7 @@ function* nothing(): Work<void> {}
 
 const textOf = (bytes: Uint8Array | null) => (bytes ? Buffer.from(bytes).toString() : undefined)
 
-onEach(['SQLite', 'PostgreSQL'], 'event chains', (testStore) => {
+onEachMigrated(['SQLite', 'PostgreSQL'], 'event chains', (testStore) => {
   let store: Store
   let time = 1000
   before(async () => {

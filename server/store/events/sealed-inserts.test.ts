@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import type { Store } from '../db.ts'
 import { raw, sql } from '../sql.ts'
-import { onEach, openMigrated } from '../test-stores.ts'
+import { onEachMigrated, openMigrated } from '../test-stores.ts'
 import type { Work } from '../work.ts'
 import { all } from '../work.ts'
 import { countFromZero } from '../write-access.ts'
@@ -15,7 +15,7 @@ import { recordEvent } from './record.ts'
 import { hasUnsealed, sealBatch } from './seal.ts'
 import { verifyChains } from './verify-chains.ts'
 
-onEach(['SQLite'], 'sealed inserts', (testStore) => {
+onEachMigrated(['SQLite'], 'sealed inserts', (testStore) => {
   let store: Store
   before(async () => {
     store = await openMigrated(testStore())

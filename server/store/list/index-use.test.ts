@@ -8,7 +8,7 @@ import type { Sql, Value } from '../sql.ts'
 import { raw, sql } from '../sql.ts'
 import type { Table } from '../table.ts'
 import { insertEntry, storedForm } from '../table.ts'
-import { onEach, openMigrated, recordStatements } from '../test-stores.ts'
+import { onEachMigrated, openMigrated, recordStatements } from '../test-stores.ts'
 import type { Work } from '../work.ts'
 import { all } from '../work.ts'
 import type { Listing, Region, Term } from './listing.ts'
@@ -27,7 +27,7 @@ const tree = (uid: string): Region => ({ kind: 'tree', uid })
 const below = (uid: string): Region => ({ kind: 'below', uid })
 const children = (uid: string): Region => ({ kind: 'children', uid })
 
-onEach(['SQLite', 'PostgreSQL'], 'index use of lists', (testStore) => {
+onEachMigrated(['SQLite', 'PostgreSQL'], 'index use of lists', (testStore) => {
   let store: Store
   before(async () => {
     store = await openMigrated(testStore())

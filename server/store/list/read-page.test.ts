@@ -10,7 +10,7 @@ import { contentOf } from '../statement/statement.ts'
 import type { Table } from '../table.ts'
 import { insertEntry, storedForm } from '../table.ts'
 import type { TestStore } from '../test-stores.ts'
-import { onEach, openMigrated } from '../test-stores.ts'
+import { onEachMigrated, openMigrated } from '../test-stores.ts'
 import type { Work } from '../work.ts'
 import { all } from '../work.ts'
 import { maxPageBytes } from './large-rows.ts'
@@ -84,7 +84,7 @@ const randomQuery = fc.record({
   skipLater: fc.nat({ max: 3 }),
 })
 
-onEach(['SQLite', 'PostgreSQL', 'PostgreSQL in English order'], 'a list', (testStore) => {
+onEachMigrated(['SQLite', 'PostgreSQL', 'PostgreSQL in English order'], 'a list', (testStore) => {
   let store: Store
   const sqlTexts = new Set<string>()
   before(async () => {

@@ -4,7 +4,7 @@ import type { Store } from '../db.ts'
 import type { Sql } from '../sql.ts'
 import { bulkInsert, sql } from '../sql.ts'
 import { StoreError } from '../store-error.ts'
-import { onEach, openMigrated, recordStatements } from '../test-stores.ts'
+import { onEachMigrated, openMigrated, recordStatements } from '../test-stores.ts'
 import { findAny, findByTrigrams } from './find.ts'
 import { blockOf, documentNumberOf, newBlock, openSegments } from './numbering.ts'
 import { pack, unpack } from './pack.ts'
@@ -46,7 +46,7 @@ describe('stored numbers', () => {
 
 const index = { table: 'advisory_postings', numbersColumn: 'advisories' }
 
-onEach(['SQLite', 'PostgreSQL'], 'a search index', (testStore) => {
+onEachMigrated(['SQLite', 'PostgreSQL'], 'a search index', (testStore) => {
   let store: Store
   before(async () => {
     store = await openMigrated(testStore())
