@@ -11,12 +11,6 @@ import { sizeOfState, tailWritesOf, type UploadState } from './upload-state.ts'
 
 export type S3Appended = { state: UploadState; failure?: BlobError; isHashComplete: boolean }
 
-/**
- * The maximum number of appends without a full part. Each of them rewrites the bytes after the last part, up to 16 MiB.
- * Chunks of 164 KiB or more fill a part in 100 appends.
- */
-const maxTailWrites = 100
-
 /** Appends to an upload. Returns its state, which describes only bytes that are in S3. */
 export async function appendToS3(
   storage: S3Storage,
@@ -26,7 +20,7 @@ export async function appendToS3(
   hash: (batch: Batch) => Promise<void>,
   options: AppendOptions,
 ): Promise<S3Appended> {
-  const { partBytes } = storage.limits
+  const { partBytes, maxTailWrites } = storage.limits
   if (tailWritesOf(before) >= maxTailWrites) throw smallChunks(maxTailWrites, partBytes)
   const start = sizeOfState(before, partBytes)
   await using spool = await openPartSpool(storage.spoolFolder, partBytes)

@@ -41,6 +41,11 @@ export type S3Limits = {
   copyBytes: number
   /** Size of the parts of a larger copy. */
   copyPartBytes: number
+  /**
+   * The maximum number of appends without a full part. Each of them rewrites the bytes after the last part, up to 16 MiB.
+   * Chunks of 164 KiB or more fill a part in 100 appends.
+   */
+  maxTailWrites: number
   /** Keys in a page of a list. S3 allows 1000. */
   pageKeys: number
   /** Tries of a request, with pauses between them that double. */
@@ -60,6 +65,7 @@ export const defaultLimits: S3Limits = {
   partBytes: 16 * 1024 * 1024,
   copyBytes: 5 * 1024 ** 3,
   copyPartBytes: 512 * 1024 * 1024,
+  maxTailWrites: 100,
   pageKeys: 1000,
   attempts: 5,
   firstPauseMs: 200,
