@@ -13,7 +13,7 @@ const program = new URL(
       if (task === 'hoard') for (const all = []; ; ) all.push(new Array(10_000).fill(all.length))
       if (task === 'throw') throw new Error('a bug')
       if (task === 'exit') process.exit(3)
-      if (task === 'rest') setTimeout(() => parentPort.postMessage('rested'), 3000)
+      if (task === 'rest') setTimeout(() => parentPort.postMessage('rested'), 1500)
       else if (task !== 'never') parentPort.postMessage(threadId)
     })`)}`,
 )
@@ -76,7 +76,7 @@ describe('a pool of threads', () => {
   })
 
   test('ends a task that uses processor time for too long, but not one that gets little', async () => {
-    const pool = open({ maxThreads: 1, timeLimitMs: 2000 })
+    const pool = open({ maxThreads: 1, timeLimitMs: 1000, measureIntervalMs: 100 })
     await pool.run('id', 'ada')
     assert.equal(await pool.run('rest', 'ada'), 'rested')
     await assert.rejects(pool.run('spin', 'mallory'), isLimit('exceeded'))

@@ -8,6 +8,8 @@ export type ThreadOptions = {
   program: string | URL
   /** How much processor time a job may use, with the start of a new thread. */
   timeLimitMs: number
+  /** How often the processor time of a job is measured. Default: each second, because few jobs take so long. */
+  measureIntervalMs?: number
   /** The maximum size of the old generation of the thread's heap. */
   maxHeapMb: number
 }
@@ -25,15 +27,13 @@ export type Thread = {
   end(reason: Error): Promise<unknown>
 }
 
-/** How often the processor time of a job is measured, in milliseconds. Few jobs take so long. */
-const measureIntervalMs = 1000
 /** How many times its limit of processor time a job may take in all: on a busy machine, a thread gets little of it. */
 const maxSlowdown = 6
 
 type ThreadEvents = { onIdle(): void; onEnd(): void }
 
 export function openThread(
-  { program, timeLimitMs, maxHeapMb }: ThreadOptions,
+  { program, timeLimitMs, maxHeapMb, measureIntervalMs = 1000 }: ThreadOptions,
   { onIdle, onEnd }: ThreadEvents,
 ): Thread {
   const resourceLimits = {
