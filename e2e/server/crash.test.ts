@@ -20,7 +20,7 @@ import { spawnServer } from './server-process.ts'
 import { runStemmadInline } from './stemmad.ts'
 
 const { createGroup, updateGroup, deleteGroup } = GroupsService.method
-const rounds = 3
+const rounds = 2
 const writers = 24
 
 type Owner = { organization: { uid: string }; token: string }
