@@ -29,6 +29,14 @@ export function runNpm(args: string[], cwd: string): Promise<Output> {
   return run([npm, '--prefix', cwd, ...args], cwd)
 }
 
+/** Runs a command that a package has installed. On Windows it is no program, but a script for a shell. */
+export const runInstalled = (program: string, args: string[], cwd: string): Promise<Output> =>
+  process.platform === 'win32'
+    ? runNpm(['exec', '--offline', '--', program, ...args], cwd)
+    : promisify(execFile)(join(cwd, 'node_modules/.bin', program), args, {
+        ...{ cwd, timeout: timeoutMs, env: environment() },
+      })
+
 /** Returns the folder with the installed packages, which the caller removes. */
 export async function installPackages(): Promise<string> {
   const folder = await temporaryFolder()

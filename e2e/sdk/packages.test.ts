@@ -14,7 +14,7 @@ import type { Bootstrapped, Program, RunningServer } from '../server/stemmad.ts'
 import { remove, runStemmad, serve } from '../server/stemmad.ts'
 import { newBrowserContext, noChromium, openChromium } from '../sign-in/chromium.ts'
 import { bundle, importOneService } from './bundle.ts'
-import { installPackages, runNpm } from './install-packages.ts'
+import { installPackages, runInstalled, runNpm } from './install-packages.ts'
 
 const root = join(import.meta.dirname, '../..')
 const { execPath: node } = process
@@ -86,7 +86,7 @@ describe('the packages', { timeout: 900_000 }, () => {
       ['stemma', 'cli'],
       ['docker-credential-stemma', 'cli'],
     ] as const) {
-      const { stdout } = await runNpm(['exec', '--offline', '--', program, '--help'], folder)
+      const { stdout } = await runInstalled(program, ['--help'], folder)
       assert.match(stdout, new RegExp(`^${program} `))
       const cache = join(folder, `node_modules/@stemma/${name}/node_modules/.cache/compile`)
       assert.equal((await readdir(cache)).length, 1, 'one folder for this version of Node')
