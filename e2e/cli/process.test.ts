@@ -74,7 +74,7 @@ describe('the process of stemma', () => {
     const functions = `stemma() { "$0" "${main}" "$@"; }\nhelper() { "$0" "${helper}" "$@"; }`
     const args = ['-c', `${functions}\n${script}`, process.execPath]
     const child = spawn('bash', args, {
-      env: { PATH: process.env.PATH, HOME: client.home },
+      env: { PATH: process.env.PATH, HOME: client.home, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
