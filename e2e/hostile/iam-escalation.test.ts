@@ -574,7 +574,10 @@ onEachStore('a caller with few capabilities', (engine) => {
     })
     // Unbiased, because fast-check otherwise prefers small values, and there are few runs. A smaller counterexample
     // would take more than half an hour to find.
-    await fc.assert(property, { numRuns: runsOn[engine], unbiased: true, endOnFailure: true })
+    const check = () => fc.assert(property, { numRuns: runsOn[engine], unbiased: true, endOnFailure: true })
+    await check()
+    // Almost half of the runs grant nothing, so once in 600 times, all 8 runs on PostgreSQL grant nothing.
+    for (let repetitions = 0; gainCount === 0 && repetitions < 9; repetitions++) await check()
     assert.ok(gainCount > 0, 'no write granted anything, so nothing was tested')
   })
 })
