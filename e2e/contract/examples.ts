@@ -9,7 +9,7 @@ import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { TestIdentity } from '../../server/testing/identities.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
-import { sharePlatform } from './shared-platform.ts'
+import { platformOfExamples } from './shared-platform.ts'
 
 export type ExampleContext = {
   platform: Platform
@@ -34,14 +34,12 @@ export function examples(
   onEachStore(name, (engine) => {
     let platform: Platform
     let doors: Door[] = []
-    const shared = sharePlatform(engine, now)
     before(async () => {
-      platform = await shared.start()
+      platform = await platformOfExamples(engine, now)
       doors = [restDoor(platform.url), grpcDoor(platform.url)]
     })
-    after(async () => {
+    after(() => {
       for (const door of doors) door.close()
-      await shared.stop()
     })
 
     for (const [exampleName, example] of Object.entries(exampleByName)) {

@@ -1,33 +1,27 @@
-// A platform for all suites of examples in a process, because each of their runs has its own organization. To start one
-// takes 0.2 seconds of CPU time on SQLite, and more on PostgreSQL, which copies a database.
+// A platform for all suites of examples in a process, because each of their runs has its own organization.
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
+import { startOnce } from '../../server/testing/shared-platform.ts'
 import type { Engine } from '../../server/testing/stores.ts'
 
-type Shared = { suites: number; platform?: Promise<Platform> | undefined }
+const byClock: Record<Engine, Map<() => number, () => Promise<Platform>>> = {
+  sqlite: new Map(),
+  postgres: new Map(),
+}
 
-const sharedByClock: Record<Engine, Map<() => number, Shared>> = { sqlite: new Map(), postgres: new Map() }
-
-/** Called when a suite is declared. The first suite that runs starts the platform, and the last one stops it. */
-export function sharePlatform(engine: Engine, now: () => number) {
-  const byClock = sharedByClock[engine]
-  const shared = byClock.get(now) ?? { suites: 0 }
-  byClock.set(now, shared)
-  shared.suites++
-  return {
-    start: () =>
-      (shared.platform ??= startPlatform(engine, [], {
+/** The platform with this clock. */
+export function platformOfExamples(engine: Engine, now: () => number): Promise<Platform> {
+  const start =
+    byClock[engine].get(now) ??
+    startOnce(() =>
+      startPlatform(engine, [], {
         ...{ now, random: countingBytes() },
         // The doors answer alike only if nothing changes in the background.
         deliversInBackground: false,
-      })),
-    async stop() {
-      if (--shared.suites > 0) return
-      const { platform } = shared
-      shared.platform = undefined
-      await (await platform)?.stop()
-    },
-  }
+      }),
+    )
+  byClock[engine].set(now, start)
+  return start()
 }
 
 /** Replaces the source of randomness by a counter, so that lists by uid are in order of creation in every run. */

@@ -18,7 +18,7 @@ import type { Door } from '../../server/testing/doors.ts'
 import { restDoor } from '../../server/testing/doors.ts'
 import type { TestIdentity } from '../../server/testing/identities.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { startPlatform } from '../../server/testing/platform.ts'
+import { sharedPlatform } from '../../server/testing/shared-platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import { remove, temporaryFolder } from '../server/stemmad.ts'
 
@@ -41,7 +41,7 @@ onEachStore('an import whose generated ids somebody else has taken', (engine) =>
   let folder: string
   let door: Door
   before(async () => {
-    platform = await startPlatform(engine)
+    platform = await sharedPlatform(engine)
     folder = await temporaryFolder()
     door = restDoor(platform.url)
   })

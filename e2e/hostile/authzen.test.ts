@@ -6,7 +6,7 @@ import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.
 import { restDoor } from '../../server/testing/doors.ts'
 import type { TestIdentity } from '../../server/testing/identities.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { startPlatform } from '../../server/testing/platform.ts'
+import { sharedPlatform } from '../../server/testing/shared-platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 
 const evaluation = '/access/v1/evaluation'
@@ -20,7 +20,7 @@ onEachStore('the AuthZEN door', (engine) => {
   let repo: string
 
   before(async () => {
-    platform = await startPlatform(engine)
+    platform = await sharedPlatform(engine)
     const { organization, token } = platform.owner
     stranger = await platform.addOrganization('other')
     viewer = await platform.addIdentity(organization, 'viewer')

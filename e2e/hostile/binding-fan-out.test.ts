@@ -27,9 +27,9 @@ import type { Door } from '@stemma/server/testing/doors.ts'
 import { grpcDoor, restDoor } from '@stemma/server/testing/doors.ts'
 import type { TestIdentity } from '@stemma/server/testing/identities.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
-import { startPlatform } from '@stemma/server/testing/platform.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
 import { operatorAccess } from '../../server/policy/system-access.ts'
+import { sharedPlatform } from '../../server/testing/shared-platform.ts'
 import { addIdentityProvider } from '../sign-in/organizations.ts'
 
 const { createRoleBinding, updateRoleBinding, batchCreateRoleBindings, deleteRoleBinding } =
@@ -50,7 +50,7 @@ onEachStore('an identity with as many role bindings as allowed', (engine) => {
   /** A group in which the person has every built-in role. */
   let groupWithAllRoles: string
   before(async () => {
-    platform = await startPlatform(engine)
+    platform = await sharedPlatform(engine)
     doors = [restDoor(platform.url), grpcDoor(platform.url)]
     admin = await platform.addOrganization('fan.example')
     await verifyOrganization(platform.store, admin.organization, { isVerified: true, now: Date.now() })

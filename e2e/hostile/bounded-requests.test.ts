@@ -8,7 +8,7 @@ import { isOutputOnly, isScope, rulesOf } from '@stemma/api/method.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { startPlatform } from '../../server/testing/platform.ts'
+import { sharedPlatform } from '../../server/testing/shared-platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 
 /**
@@ -51,7 +51,7 @@ onEachStore('requests', (engine) => {
   let platform: Platform
   let door: Door
   before(async () => {
-    platform = await startPlatform(engine)
+    platform = await sharedPlatform(engine)
     door = grpcDoor(platform.url)
   })
   after(async () => {

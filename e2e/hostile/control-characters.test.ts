@@ -9,7 +9,7 @@ import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/i
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { startPlatform } from '../../server/testing/platform.ts'
+import { sharedPlatform } from '../../server/testing/shared-platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 
 const { createAccountAssociation } = AccountAssociationsService.method
@@ -62,7 +62,7 @@ onEachStore('control characters', (engine) => {
   let platform: Platform
   let doors: Door[]
   before(async () => {
-    platform = await startPlatform(engine)
+    platform = await sharedPlatform(engine)
     doors = [restDoor(platform.url), grpcDoor(platform.url)]
   })
   after(async () => {

@@ -18,6 +18,7 @@ import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import type { RawResponse } from '../../server/testing/raw-http.ts'
 import { rawClient } from '../../server/testing/raw-http.ts'
+import { sharing } from '../../server/testing/shared-platform.ts'
 import type { Engine } from '../../server/testing/stores.ts'
 
 export type RestRequest = {
@@ -48,12 +49,16 @@ export type AttackedPlatform = {
   stop(): Promise<void>
 }
 
+/** Shared by suites that check that nothing else has changed in the store, and that store little. */
+const platformOfAttacks = sharing()
+
 export async function startAttackedPlatform(
   engine: Engine,
   args: string[] = [],
   overrides: Overrides = {},
 ): Promise<AttackedPlatform> {
-  const platform = await startPlatform(engine, args, overrides)
+  const isDefault = args.length === 0 && Object.keys(overrides).length === 0
+  const platform = isDefault ? await platformOfAttacks(engine) : await startPlatform(engine, args, overrides)
   const { organization, token } = platform.owner
   const door = restDoor(platform.url)
   const request = { parent: organization, group: { name: 'attacked', description: 'as it was' } }

@@ -19,7 +19,7 @@ import { checkTally } from '../../server/store/check.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { startPlatform } from '../../server/testing/platform.ts'
+import { sharedPlatform } from '../../server/testing/shared-platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import { examples, make, violations } from '../contract/examples.ts'
 
@@ -219,7 +219,7 @@ onEachStore('races in IAM', (engine) => {
   let platform: Platform
   let doors: Door[]
   before(async () => {
-    platform = await startPlatform(engine)
+    platform = await sharedPlatform(engine)
     doors = [restDoor(platform.url), grpcDoor(platform.url)]
   })
   after(async () => {

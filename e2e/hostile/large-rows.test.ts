@@ -17,7 +17,7 @@ import { createMany } from '../../server/testing/create-many.ts'
 import type { CallResult, Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { startPlatform } from '../../server/testing/platform.ts'
+import { sharedPlatform } from '../../server/testing/shared-platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 
 const { createAccountAssociation, getAccountAssociation, listAccountAssociations, updateAccountAssociation } =
@@ -46,7 +46,7 @@ onEachStore('a resource that is too large', (engine) => {
   let platform: Platform
   let doors: [Door, Door]
   before(async () => {
-    platform = await startPlatform(engine)
+    platform = await sharedPlatform(engine)
     doors = [restDoor(platform.url), grpcDoor(platform.url)]
   })
   after(async () => {
@@ -110,7 +110,7 @@ onEachStore('lists of large resources', (engine) => {
   const uids: string[] = []
 
   before(async () => {
-    platform = await startPlatform(engine)
+    platform = await sharedPlatform(engine)
     doors = [restDoor(platform.url), grpcDoor(platform.url)]
     const { organization } = platform.owner
     for (let at = 0; at < resourceCount; at++)

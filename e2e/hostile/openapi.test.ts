@@ -17,7 +17,7 @@ import { newChildUid } from '../../server/aip/uid.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { startPlatform } from '../../server/testing/platform.ts'
+import { sharedPlatform } from '../../server/testing/shared-platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 
 const document = makeOpenApi('http://stemma.test')
@@ -185,7 +185,7 @@ onEachStore('a client of the OpenAPI document', (engine) => {
   let platform: Platform
   let doors: [rest: Door, grpc: Door]
   before(async () => {
-    platform = await startPlatform(engine)
+    platform = await sharedPlatform(engine)
     doors = [restDoor(platform.url), grpcDoor(platform.url)]
   })
   after(async () => {

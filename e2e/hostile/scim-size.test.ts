@@ -18,7 +18,7 @@ import { neverExpires } from '../../server/store/expiry.ts'
 import { separatePeople } from '../../server/store/provider-people.ts'
 import { bulkInsert, raw, sql } from '../../server/store/sql.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { startPlatform } from '../../server/testing/platform.ts'
+import { sharedPlatform } from '../../server/testing/shared-platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { ScimProvider } from '../scim/scim-platform.ts'
 import { addScimProvider } from '../scim/scim-platform.ts'
@@ -35,7 +35,7 @@ const range = <T>(length: number, make: (at: number) => T): T[] => Array.from({ 
 onEachStore('somebody with much SCIM data', (engine) => {
   let platform: Platform
   before(async () => {
-    platform = await startPlatform(engine)
+    platform = await sharedPlatform(engine)
   })
   after(() => platform.stop())
 

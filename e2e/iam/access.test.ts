@@ -11,6 +11,7 @@ import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { TestBinding, TestIdentity } from '../../server/testing/identities.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
+import { sharedPlatform } from '../../server/testing/shared-platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import { matrix } from './access-matrix.ts'
 import type { MatrixContext } from './matrix-context.ts'
@@ -38,7 +39,7 @@ onEachStore('access', (engine) => {
   let other: TestIdentity
   let doors: Door[] = []
   before(async () => {
-    platform = await startPlatform(engine)
+    platform = await sharedPlatform(engine)
     other = await platform.addOrganization('other')
     doors = [restDoor(platform.url), grpcDoor(platform.url)]
   })

@@ -19,7 +19,7 @@ import type { Door } from '../../server/testing/doors.ts'
 import { restDoor } from '../../server/testing/doors.ts'
 import { untilAnotherWaits } from '../../server/testing/lock-waits.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { startPlatform } from '../../server/testing/platform.ts'
+import { sharedPlatform } from '../../server/testing/shared-platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 
 const viewer = builtInRole('viewer').uid
@@ -29,7 +29,7 @@ onEachStore('concurrent changes of role bindings', (engine) => {
   let platform: Platform
   let door: Door
   before(async () => {
-    platform = await startPlatform(engine)
+    platform = await sharedPlatform(engine)
     door = restDoor(platform.url)
   })
   after(async () => {

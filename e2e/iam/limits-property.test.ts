@@ -10,9 +10,9 @@ import { sql } from '@stemma/server/store/sql.ts'
 import type { Door } from '@stemma/server/testing/doors.ts'
 import { grpcDoor, restDoor } from '@stemma/server/testing/doors.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
-import { startPlatform } from '@stemma/server/testing/platform.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
 import fc from 'fast-check'
+import { sharedPlatform } from '../../server/testing/shared-platform.ts'
 import { setLimits } from './operator-limits.ts'
 
 const { createGroup, getGroupUsage } = GroupsService.method
@@ -39,7 +39,7 @@ onEachStore('limits', (engine) => {
   let platform: Platform
   let doors: Door[]
   before(async () => {
-    platform = await startPlatform(engine)
+    platform = await sharedPlatform(engine)
     doors = [restDoor(platform.url), grpcDoor(platform.url)]
   })
   after(async () => {

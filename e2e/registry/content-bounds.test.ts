@@ -41,7 +41,7 @@ import { createMany } from '../../server/testing/create-many.ts'
 import { restDoor } from '../../server/testing/doors.ts'
 import { testEnvelope } from '../../server/testing/envelope.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { startPlatform } from '../../server/testing/platform.ts'
+import { sharedPlatform } from '../../server/testing/shared-platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import { countingReads } from './counting-reads.ts'
 import { digest, insertManifests, insertReferences, numbers } from './inserted-manifests.ts'
@@ -50,7 +50,7 @@ import { descriptor, digestOf, imageOf, indexOf, ociClient, pushParts, types } f
 onEachStore('calls about images', (engine) => {
   let platform: Platform
   before(async () => {
-    platform = await startPlatform(engine)
+    platform = await sharedPlatform(engine)
   })
   after(() => platform.stop())
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Platform } from '../../server/testing/platform.ts'
-import { startPlatform } from '../../server/testing/platform.ts'
+import { sharedPlatform } from '../../server/testing/shared-platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { OciClient } from './oci-client.ts'
 import { digestOf, imageOf, ociClient, types } from './oci-client.ts'
@@ -11,7 +11,7 @@ onEachStore('access to the registry', (engine) => {
   let platform: Platform
   let owner: OciClient
   before(async () => {
-    platform = await startPlatform(engine)
+    platform = await sharedPlatform(engine)
     owner = ociClient(platform.url, platform.owner.token)
     await owner.pushImage('acme/web', 'latest', 'layer')
   })

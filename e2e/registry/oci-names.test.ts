@@ -5,6 +5,7 @@ import { sql } from '../../server/store/sql.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { rawClient } from '../../server/testing/raw-http.ts'
+import { sharedPlatform } from '../../server/testing/shared-platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { OciClient } from './oci-client.ts'
 import { digestOf, imageOf, ociClient } from './oci-client.ts'
@@ -14,7 +15,7 @@ onEachStore('names of the registry', (engine) => {
   let platform: Platform
   let client: OciClient
   before(async () => {
-    platform = await startPlatform(engine)
+    platform = await sharedPlatform(engine)
     client = ociClient(platform.url, platform.owner.token)
   })
   after(() => platform.stop())

@@ -19,7 +19,7 @@ import { restDoor } from '../../server/testing/doors.ts'
 import { testEnvelope } from '../../server/testing/envelope.ts'
 import { untilAnotherWaits, untilAnotherWaitsOr } from '../../server/testing/lock-waits.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { startPlatform } from '../../server/testing/platform.ts'
+import { sharedPlatform } from '../../server/testing/shared-platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import { numbers } from './inserted-manifests.ts'
 import { descriptor, digestOf, imageOf, ociClient, types } from './oci-client.ts'
@@ -31,7 +31,7 @@ onEachStore('concurrent changes of tags', (engine) => {
   let platform: Platform
   let repo = ''
   before(async () => {
-    platform = await startPlatform(engine)
+    platform = await sharedPlatform(engine)
     const client = ociClient(platform.url, platform.owner.token)
     for (const blob of ['{}', 'a', 'b', 'c']) await client.pushBlob('acme/races', blob)
     const [row] = await platform.store.query(sql`select uid from repos where name = 'races'`)

@@ -12,7 +12,7 @@ import type { Store } from '../../server/store/db.ts'
 import type { Sql } from '../../server/store/sql.ts'
 import { sql } from '../../server/store/sql.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { startPlatform } from '../../server/testing/platform.ts'
+import { sharedPlatform } from '../../server/testing/shared-platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import { countingReads } from './counting-reads.ts'
 import { digest, insertManifests, insertReferences, numbers } from './inserted-manifests.ts'
@@ -21,7 +21,7 @@ import { ociClient } from './oci-client.ts'
 onEachStore('retention of hostile content', (engine) => {
   let platform: Platform
   before(async () => {
-    platform = await startPlatform(engine)
+    platform = await sharedPlatform(engine)
   })
   after(() => platform.stop())
 

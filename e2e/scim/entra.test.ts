@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
 import type { Platform } from '../../server/testing/platform.ts'
-import { startPlatform } from '../../server/testing/platform.ts'
+import { sharedPlatform } from '../../server/testing/shared-platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { ScimProvider } from './scim-platform.ts'
 import { addScimProvider } from './scim-platform.ts'
@@ -21,7 +21,7 @@ onEachStore('Entra', (engine) => {
   let platform: Platform
   let entra: ScimProvider
   before(async () => {
-    platform = await startPlatform(engine)
+    platform = await sharedPlatform(engine)
     entra = await addScimProvider(platform, platform.owner, {
       issuer: 'https://login.microsoftonline.com/11111111-2222-3333-4444-555555555555/v2.0',
       correlationRule: 'CORRELATION_RULE_OID_EQUALS_EXTERNAL_ID',

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
 import type { Platform } from '../../server/testing/platform.ts'
-import { startPlatform } from '../../server/testing/platform.ts'
+import { sharedPlatform } from '../../server/testing/shared-platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { ScimProvider } from './scim-platform.ts'
 import { addScimProvider } from './scim-platform.ts'
@@ -31,7 +31,7 @@ onEachStore('Okta', (engine) => {
   let platform: Platform
   let okta: ScimProvider
   before(async () => {
-    platform = await startPlatform(engine)
+    platform = await sharedPlatform(engine)
     okta = await addScimProvider(platform, platform.owner, { issuer: 'https://acme.okta.example' })
   })
   after(() => platform.stop())
