@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { Advisories } from '@stemma/api/gen/platform/vulnerabilities/v1/advisory_pb.ts'
 import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { convertRecords } from '../../server/commands/import/convert-records.ts'
 import { importAdvisories } from '../../server/commands/import/import-advisories.ts'
 import type { ImportRows } from '../../server/resources/vulnerabilities/advisories/import-rows.ts'
 import { otherIds } from '../../server/resources/vulnerabilities/advisories/import-rows.ts'
@@ -52,7 +53,9 @@ onEachStore('an import whose generated ids somebody else has taken', (engine) =>
   })
 
   const runImport = (group: string, path: string) =>
-    importAdvisories({ store: platform.store, now: Date.now }, group, path, (line) => assert.fail(line))
+    importAdvisories({ store: platform.store, now: Date.now, convert: convertRecords }, group, path, (line) =>
+      assert.fail(line),
+    )
 
   async function list({ token }: TestIdentity): Promise<JsonObject[]> {
     const { body } = await door.call(AdvisoriesService.method.listAdvisories, {}, token)

@@ -325,27 +325,33 @@ examples('CheckAccess', {
 
   async 'answers a batch in the order of its questions, each as CheckAccess does'(stage) {
     const { platform, owner, succeed } = stage
+    const { organization } = owner
     const team = await makeTeam(stage)
-    const identities = [
-      { identity: '' },
-      owner,
-      await platform.addIdentity(owner.organization, 'viewer', team),
+    const add = async (role: string) => (await platform.addIdentity(organization, role, team)).identity
+    const [viewer, editor] = [await add('viewer'), await add('editor')]
+    const inTeam = { viewer: [true, false, false, false], editor: [true, true, false, false] }
+    // The batch runs in the lane, because it has more than 20 identities.
+    const unknown = Array.from({ length: 20 }, (_, at) => at.toString(16).padStart(40, '0'))
+    const asked: [identity: string, allowed: boolean[]][] = [
+      ['', Array(4).fill(true)],
+      [viewer, inTeam.viewer],
+      ...unknown.map((identity): [string, boolean[]] => [identity, Array(4).fill(false)]),
+      [editor, inTeam.editor],
+      [owner.identity, Array(4).fill(true)],
     ]
-    // With more than 20 identities, the batch runs in the lane.
-    for (let at = 0; at < 20; at++)
-      identities.push(await platform.addIdentity(owner.organization, at % 2 ? 'editor' : 'viewer', team))
-    const questions = identities.flatMap(({ identity }) =>
-      [team, owner.organization].flatMap((resource) =>
+    const questionsAbout = (identity: string) =>
+      [team, organization].flatMap((resource) =>
         ['groups.list', 'repo.create'].map((capability) => ({
           ...(identity !== '' && { identity }),
           ...{ capability, resource },
         })),
-      ),
-    )
+      )
+    const questions = asked.flatMap(([identity]) => questionsAbout(identity))
     const { decisions } = await succeed(batchCheckAccess, { questions })
-    const single: JsonObject[] = []
-    for (const question of questions) single.push(await succeed(checkAccess, question))
-    assert.deepEqual(decisions, single)
-    assert.equal(single.filter((decision) => decision.allowed).length, 8 + 1 + 10 * 2 + 10)
+    const expected = asked.flatMap(([, decided]) => decided.map((isAllowed) => ({ allowed: isAllowed })))
+    assert.deepEqual(decisions, expected)
+    for (const [at, question] of questions.entries())
+      if (question.identity === undefined || !unknown.slice(1).includes(question.identity))
+        assert.deepEqual(await succeed(checkAccess, question), expected[at])
   },
 })

@@ -29,7 +29,7 @@ onEachStore('tokens of the registry', (engine) => {
   let clockOffset = 0
   const now = () => Date.now() + clockOffset
   before(async () => {
-    exchangePlatform = await startExchangePlatform(engine, { now })
+    exchangePlatform = await startExchangePlatform(engine, { now }, 'ES256')
     ;({ platform } = exchangePlatform)
     url = platform.url
     owner = ociClient(url, platform.owner.token)
