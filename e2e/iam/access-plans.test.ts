@@ -16,7 +16,7 @@ import { raw, sql } from '../../server/store/sql.ts'
 import type { Work } from '../../server/store/work.ts'
 import { createMany } from '../../server/testing/create-many.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { sharedPlatform } from '../../server/testing/shared-platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 
 /** Enough that PostgreSQL, which chooses a plan by the size of the tables, does not read them whole. */
@@ -27,7 +27,7 @@ onEachStore('query plans of access lists', (engine) => {
   let platform: Platform
   let levels: string[]
   before(async () => {
-    platform = await sharedPlatform(engine)
+    platform = await startPlatform(engine)
     const { organization } = platform.owner
     levels = [`${organization}/${'f'.repeat(16)}`, organization]
     const now = Date.now()
