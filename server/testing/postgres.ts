@@ -54,9 +54,22 @@ export async function createDatabase(clusterUrl: string, template = 'template1')
   url.pathname = name
   return {
     url: url.href,
-    drop: () => execute(clusterUrl, `drop database if exists ${name} with (force)`),
+    drop: () => drop(clusterUrl, name),
   }
 }
+
+/**
+ * PostgreSQL waits some seconds for connections that are being closed. With `force`, which ends the others, they would
+ * report an error.
+ */
+async function drop(clusterUrl: string, name: string): Promise<void> {
+  await execute(clusterUrl, `drop database if exists ${name}`).catch((error: unknown) => {
+    if ((error as { code?: string }).code !== objectInUse) throw error
+    return execute(clusterUrl, `drop database if exists ${name} with (force)`)
+  })
+}
+
+const objectInUse = '55006'
 
 /** The type declarations of pg lack these methods. */
 type Connection = Client & { ref(): void; unref(): void }
