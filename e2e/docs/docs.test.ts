@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { after, before, describe, test } from 'node:test'
 import { createDatabase } from '../../server/testing/postgres.ts'
+import type { CliBundle } from './bundle-cli.ts'
+import { bundleCli } from './bundle-cli.ts'
 import type { Outcome, Server, Shell } from './page-shell.ts'
 import { noShell, openShell } from './page-shell.ts'
 import type { Block } from './pages.ts'
@@ -27,16 +29,21 @@ const isGenerated = ({ text }: Page) => text.startsWith('<!-- Generated')
 const startsServer = ({ source, needs }: Block) => !needs && inBackground(source) !== source
 
 describe('the pages', { concurrency: 2, timeout: timeoutMs, skip: noShell }, () => {
+  let cli: CliBundle
   let serving: Shell
   before(async () => {
+    cli = await bundleCli()
     serving = await openShell('')
     const { isSuccess, output } = await serving.run('npx @stemma/server serve', 1)
     assert.ok(isSuccess, output)
   })
-  after(() => serving.close())
+  after(async () => {
+    await serving.close()
+    await cli.remove()
+  })
 
   for (const page of pages.filter((each) => !isGenerated(each)))
-    test(page.name, (t) => runPage(t, page, serving.server))
+    test(page.name, (t) => runPage(t, page, serving.server, cli.program))
 
   test('of the reference show calls that are served', async () => {
     const generated = pages.filter(isGenerated)
@@ -45,11 +52,16 @@ describe('the pages', { concurrency: 2, timeout: timeoutMs, skip: noShell }, () 
   })
 })
 
-async function runPage(t: TestContext, { name, text, blocks }: Page, shared: Server): Promise<void> {
+async function runPage(
+  t: TestContext,
+  { name, text, blocks }: Page,
+  shared: Server,
+  cli: string,
+): Promise<void> {
   const wantsDatabase = text.includes('@db.example.com')
   const database = wantsDatabase && clusterUrl ? await createDatabase(clusterUrl) : undefined
   const server = blocks.some(startsServer) ? undefined : shared
-  const shell = await openShell(text, { databaseUrl: database?.url, server })
+  const shell = await openShell(text, { databaseUrl: database?.url, server, cli })
   try {
     await runBlocks(t, shell, name, blocks, wantsDatabase && !database)
   } finally {

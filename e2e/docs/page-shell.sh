@@ -19,13 +19,13 @@ curl() {
 npx() {
   local program
   case $1 in
-    @stemma/cli) program=stemma ;;
-    @stemma/server) program=stemmad ;;
-    @bufbuild/buf) program=buf ;;
+    @stemma/cli) program=$PAGE_CLI ;;
+    @stemma/server) program=./node_modules/.bin/stemmad ;;
+    @bufbuild/buf) program=./node_modules/.bin/buf ;;
     *) echo "npx would install $1" >&2 && return 1 ;;
   esac
   shift
-  "$PAGE_NODE" "./node_modules/.bin/$program" "$@"
+  "$PAGE_NODE" "$program" "$@"
 }
 
 # Starts a server in the background, after stopping the one that used its port before. $1 is the port; the command is

@@ -35,13 +35,18 @@ export type Shell = {
   close(): Promise<void>
 }
 
-type Options = { databaseUrl?: string | undefined; server?: Server | undefined }
+type Options = {
+  databaseUrl?: string | undefined
+  server?: Server | undefined
+  /** The program that `npx @stemma/cli` runs. Default: the launcher of the repository. */
+  cli?: string | undefined
+}
 
 /**
  * The shell replaces database URLs at db.example.com by `databaseUrl`, and the ports 8080 to 8089 by free ports. If
  * `server` is given, 8080 becomes its port, and the shell uses its data folder.
  */
-export async function openShell(page: string, { databaseUrl, server }: Options = {}): Promise<Shell> {
+export async function openShell(page: string, { databaseUrl, server, cli }: Options = {}): Promise<Shell> {
   const folder = await temporaryFolder()
   const [home, state] = [join(folder, 'stemma'), join(folder, 'state')]
   await mkdir(state)
@@ -63,6 +68,8 @@ export async function openShell(page: string, { databaseUrl, server }: Options =
       HOME: home,
       PAGE_STATE: state,
       PAGE_NODE: process.execPath,
+      PAGE_CLI: cli ?? join(root, 'cli/bin/stemma.mjs'),
+      NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compile'),
       PORT: String(mainPort),
       STEMMA_API: `http://localhost:${mainPort}`,
       STEMMA_DRAIN_DELAY: '0',
