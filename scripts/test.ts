@@ -21,7 +21,8 @@ if (unmatched.length > 0) {
   process.exit(1)
 }
 
-const checksExitCode = args.length === 0 ? await runPinned([join(root, 'scripts/check.ts')]) : 0
+// The checks run beside the first tests, which wait for PostgreSQL and for timers.
+const checks = args.length === 0 ? runPinned([join(root, 'scripts/check.ts')]) : 0
 // Node exits with 0 if it is interrupted before the first test, so this script records the interrupt itself.
 let interruptExitCode = 0
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => (interruptExitCode = 1))
@@ -39,6 +40,7 @@ const testsExitCode = await runPinned(
     '--import=./server/testing/untracked-promises.ts',
     ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
     ...['--test-reporter=./scripts/test-times.ts', '--test-reporter-destination=stdout'],
+    // With two processes, two cores are idle for a seventh of a run, because some tests wait.
     '--test-concurrency=3',
     `--test-timeout=${maxMinutes * 60_000}`,
     ...flags,
@@ -47,7 +49,8 @@ const testsExitCode = await runPinned(
   { cwd: root, env: { ...process.env, NODE_OPTIONS: nodeOptions } },
 )
 groups.remove()
-if (checksExitCode !== 0) console.error('✖ the checks failed, see the first lines of this output')
+const checksExitCode = await checks
+if (checksExitCode !== 0) console.error('✖ the checks failed, see the lines after ✖ among the first tests')
 process.exitCode = testsExitCode || checksExitCode || interruptExitCode
 
 function isWithin(file: string, path: string): boolean {
