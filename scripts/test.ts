@@ -21,8 +21,7 @@ if (unmatched.length > 0) {
   process.exit(1)
 }
 
-// The checks run beside the first tests, which wait for PostgreSQL and for timers.
-const checks = args.length === 0 ? runPinned([join(root, 'scripts/check.ts')]) : 0
+const checksExitCode = args.length === 0 ? await runPinned([join(root, 'scripts/check.ts')]) : 0
 // Node exits with 0 if it is interrupted before the first test, so this script records the interrupt itself.
 let interruptExitCode = 0
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => (interruptExitCode = 1))
@@ -49,8 +48,7 @@ const testsExitCode = await runPinned(
   { cwd: root, env: { ...process.env, NODE_OPTIONS: nodeOptions } },
 )
 groups.remove()
-const checksExitCode = await checks
-if (checksExitCode !== 0) console.error('✖ the checks failed, see the lines after ✖ among the first tests')
+if (checksExitCode !== 0) console.error('✖ the checks failed, see the first lines of this output')
 process.exitCode = testsExitCode || checksExitCode || interruptExitCode
 
 function isWithin(file: string, path: string): boolean {
