@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2'
 import { connect, constants } from 'node:http2'
 import { connect as connectSocket } from 'node:net'
-import { afterEach, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { anyUnpack } from '@bufbuild/protobuf/wkt'
@@ -17,6 +17,7 @@ import {
 } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { Code } from '../../aip/code.ts'
 import { malformed, unauthenticated } from '../../aip/errors.ts'
+import { doorsOfSuite } from '../../testing/doors-of-suite.ts'
 import {
   flags,
   frameTypes,
@@ -26,8 +27,8 @@ import {
   settings,
 } from '../../testing/http2-frames.ts'
 import { rawClient } from '../../testing/raw-http.ts'
-import type { TestDoor, TestDoorOptions } from '../../testing/test-door.ts'
-import { errorDomain, openTestDoor } from '../../testing/test-door.ts'
+import type { TestDoor } from '../../testing/test-door.ts'
+import { errorDomain } from '../../testing/test-door.ts'
 import type { Turns } from '../turns/turns.ts'
 import { openTurns } from '../turns/turns.ts'
 
@@ -37,16 +38,7 @@ const healthCheck = '/grpc.health.v1.Health/Check'
 const healthWatch = '/grpc.health.v1.Health/Watch'
 
 describe('the gRPC door', () => {
-  const closers: (() => void)[] = []
-  afterEach(() => {
-    for (const close of closers.splice(0).reverse()) close()
-  })
-
-  async function openDoor(options: TestDoorOptions = {}): Promise<TestDoor> {
-    const door = await openTestDoor(options)
-    closers.push(() => door.close())
-    return door
-  }
+  const { closers, openDoor } = doorsOfSuite()
 
   function connectTo({ port }: TestDoor): ClientHttp2Session {
     const session = connect(`http://127.0.0.1:${port}`)

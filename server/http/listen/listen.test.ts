@@ -3,12 +3,13 @@ import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent, request as httpRequest } from 'node:http'
 import { createServer } from 'node:net'
-import { after, afterEach, describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import { freePort } from '../../../api/testing/free-port.ts'
 import { malformed } from '../../aip/errors.ts'
+import { doorsOfSuite } from '../../testing/doors-of-suite.ts'
 import type { RawClient, RawResponse } from '../../testing/raw-http.ts'
 import { rawClient } from '../../testing/raw-http.ts'
-import type { TestDoor, TestDoorOptions } from '../../testing/test-door.ts'
+import type { TestDoor } from '../../testing/test-door.ts'
 import { errorDomain, openTestDoor } from '../../testing/test-door.ts'
 
 const get = (path: string, ...headers: string[]) =>
@@ -29,22 +30,7 @@ const preface = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
 const emptySettings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0])
 
 describe('a listener', () => {
-  const closers: (() => void)[] = []
-  afterEach(() => {
-    for (const close of closers.splice(0).reverse()) close()
-  })
-
-  async function openDoor(options: TestDoorOptions = {}): Promise<TestDoor> {
-    const door = await openTestDoor(options)
-    closers.push(() => door.close())
-    return door
-  }
-
-  async function connect({ port }: TestDoor, isTls = false): Promise<RawClient> {
-    const client = await rawClient(port, isTls)
-    closers.push(() => client.close())
-    return client
-  }
+  const { closers, openDoor, connect } = doorsOfSuite()
 
   /** Sends each byte in a packet of its own. */
   async function sendByteByByte({ socket }: RawClient, bytes: string): Promise<void> {

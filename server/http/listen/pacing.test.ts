@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect as connectSocket } from 'node:net'
-import { afterEach, describe, test } from 'node:test'
-import type { RawClient } from '../../testing/raw-http.ts'
-import { rawClient } from '../../testing/raw-http.ts'
-import type { TestDoor, TestDoorOptions } from '../../testing/test-door.ts'
-import { openTestDoor } from '../../testing/test-door.ts'
+import { describe, test } from 'node:test'
+import { doorsOfSuite } from '../../testing/doors-of-suite.ts'
+import type { TestDoor } from '../../testing/test-door.ts'
 
 const groups = '/iam/v2beta1/groups'
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`
@@ -17,22 +15,7 @@ const chunked = (...chunks: string[]) =>
     .join('')}`
 
 describe('the pace of a connection', () => {
-  const closers: (() => void)[] = []
-  afterEach(() => {
-    for (const close of closers.splice(0).reverse()) close()
-  })
-
-  async function openDoor(options: TestDoorOptions = {}): Promise<TestDoor> {
-    const door = await openTestDoor(options)
-    closers.push(() => door.close())
-    return door
-  }
-
-  async function connect({ port }: TestDoor, isTls = false): Promise<RawClient> {
-    const client = await rawClient(port, isTls)
-    closers.push(() => client.close())
-    return client
-  }
+  const { closers, openDoor, connect } = doorsOfSuite()
 
   /** A door whose calls wait until the test calls their functions in `releases`. */
   async function openWaitingDoor(isTls = false) {
