@@ -2,7 +2,7 @@
 import { promisify } from 'node:util'
 import type { sendUnaryData } from '@grpc/grpc-js'
 import { Server, ServerCredentials } from '@grpc/grpc-js'
-import { onCommand } from './bench-process.ts'
+import { onCommand } from './bench-process.mjs'
 import { grpcDefinition } from './grpc-definition.ts'
 
 /** `bytes` are in base64. */

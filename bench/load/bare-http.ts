@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { onCommand } from './bench-process.ts'
+import { onCommand } from './bench-process.mjs'
 
 export type FixedResponse = { headers: string[]; body: string }
 

@@ -4,7 +4,7 @@ import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
 import { Agent, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { blobOf } from '../stores/registry-content.ts'
-import { onCommand } from './bench-process.ts'
+import { onCommand } from './bench-process.mjs'
 
 export type BlobTransfer = {
   kind: 'push' | 'pull'

@@ -1,6 +1,6 @@
 // Generates load over gRPC: repeats one request with grpc-js over a few connections.
 import { Client, credentials, Metadata } from '@grpc/grpc-js'
-import { onCommand } from './bench-process.ts'
+import { onCommand } from './bench-process.mjs'
 import { asIs } from './grpc-definition.ts'
 import type { GrpcLoad, LoadResult } from './load.ts'
 

@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
-import { onCommand } from './bench-process.ts'
+import { onCommand } from './bench-process.mjs'
 import type { Load, LoadResult } from './load.ts'
 
 onCommand(async (load: Load): Promise<LoadResult> => {

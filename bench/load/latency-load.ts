@@ -1,7 +1,7 @@
 // Measures how long single requests take: sends them one after the other at a fixed rate, on one connection.
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { onCommand } from './bench-process.ts'
+import { onCommand } from './bench-process.mjs'
 import type { Load } from './load.ts'
 
 /** In milliseconds. */

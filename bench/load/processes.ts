@@ -5,16 +5,16 @@ import { once } from 'node:events'
 import { join, resolve } from 'node:path'
 import { allocatorEnvironment, nodeFlagsOf } from '../../server/bin/node-flags.mjs'
 import { serverProgram } from '../../server/bin/program.mjs'
-import type { LoopDelay, Usage } from './bench-process.ts'
+import type { LoopDelay, Usage } from './bench-process.mjs'
 import type { Cores } from './cores.ts'
 import { pin, pinInBackground } from './cores.ts'
 
 const root = join(import.meta.dirname, '../..')
-const benchProcess = join(import.meta.dirname, 'bench-process.ts')
+const benchProcess = join(import.meta.dirname, 'bench-process.mjs')
 /** What `npm start` runs: a bundle, or the sources if they have changed since it was made. */
 const stemmad = serverProgram()
 export const measuredProgram = `The server runs from ${stemmad.endsWith('.ts') ? 'its sources' : 'a bundle'}.`
-const peakReporter = join(import.meta.dirname, 'peak.ts')
+const peakReporter = join(import.meta.dirname, 'peak.mjs')
 
 /** Disposing of a process stops it. */
 export type Process = AsyncDisposable & {

@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { pipeline } from 'node:stream/promises'
-import { onCommand } from './bench-process.ts'
+import { onCommand } from './bench-process.mjs'
 
 onCommand(async ({ file }: { file: string }) => {
   const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {

@@ -1,5 +1,5 @@
 // The lines of the report, with the goals of a run.
-import type { LoopDelay } from '../load/bench-process.ts'
+import type { LoopDelay } from '../load/bench-process.mjs'
 import type { Line } from '../report/report.ts'
 import { plainLine } from '../report/report.ts'
 import type { AttackCounts } from './attacks/attacker-process.ts'

@@ -7,7 +7,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../../api/testing/free-port.ts'
-import type { Usage } from '../load/bench-process.ts'
+import type { Usage } from '../load/bench-process.mjs'
 import { pin } from '../load/cores.ts'
 import type { Server } from '../load/processes.ts'
 

@@ -1,5 +1,5 @@
 // The process of the well-behaved clients.
-import { onCommand } from '../../load/bench-process.ts'
+import { onCommand } from '../../load/bench-process.mjs'
 import type { Caller, OpenCaller } from './caller.ts'
 import { openCaller } from './caller.ts'
 import type { Summary } from './outcomes.ts'
