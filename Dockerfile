@@ -8,18 +8,22 @@ COPY cli/package.json cli/
 # The base image has Node, so the optional Node package is not installed. Nor is PostgreSQL, which only tests need.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --workspace=@stemma/server --workspace=@stemma/cli
 
-# The bundles of the server and of the web console.
+# The bundles of the server, of the web console and of the command line client.
 FROM node:24-slim AS build
 WORKDIR /stemma
 COPY package.json package-lock.json ./
 COPY api/package.json api/
+COPY cli/package.json cli/
 COPY console/package.json console/
 COPY server/package.json server/
-RUN npm ci --ignore-scripts --workspace=@stemma/console --workspace=@stemma/server
+RUN npm ci --ignore-scripts --workspace=@stemma/cli --workspace=@stemma/console --workspace=@stemma/server
 COPY api api
+COPY cli cli
 COPY console console
 COPY server server
-RUN node console/build/main.ts /assets && node server/build/main.ts /bundle
+RUN node console/build/main.ts /assets \
+ && node server/build/main.ts /bundle \
+ && node cli/build/main.ts /cli-bundle
 
 FROM node:24-slim
 WORKDIR /stemma
@@ -35,6 +39,7 @@ COPY server server
 COPY docs docs
 COPY --from=build /assets server/console/assets
 COPY --from=build /bundle server/bundle
+COPY --from=build /cli-bundle cli/bundle
 RUN ln -s /stemma/server/bin/stemmad.mjs /usr/local/bin/stemmad \
  && ln -s /stemma/cli/bin/stemma.mjs /usr/local/bin/stemma \
  && install -d -o node -g node -m 700 /data

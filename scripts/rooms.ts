@@ -8,7 +8,7 @@ export const mayImport: Record<string, string[]> = {
   api: [],
   cli: ['api'],
   console: ['api'],
-  scripts: ['api', 'console', 'server/build', 'server/config'],
+  scripts: ['api', 'cli', 'console', 'server/build', 'server/config'],
   e2e: ['*', 'server/testing'],
   bench: ['*', 'server/testing'],
   'server/app': ['*'],

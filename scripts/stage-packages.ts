@@ -1,8 +1,9 @@
 // Writes the files of the published packages: JavaScript, type declarations, manifests and other files. The sources
-// are compiled, because Node runs no TypeScript below node_modules. Those of the server are bundled.
+// are compiled, because Node runs no TypeScript below node_modules. Those of the server and the command line are bundled.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { bundleCli, unbundledPackages } from '../cli/build/bundle-cli.ts'
 import { bundleConsole } from '../console/build/build.ts'
 import { writeBundle } from '../console/build/bundle-folder.ts'
 import { bundleServer } from '../server/build/bundle-server.ts'
@@ -25,6 +26,7 @@ export async function stagePackages(folder: string): Promise<string[]> {
   compile(folder)
   for (const name of packages) stage(name, folder)
   await bundleServer(join(folder, 'server/bundle'), '..')
+  await bundleCli(join(folder, 'cli/bundle'))
   writeBundle(join(folder, 'server/console/assets'), await bundleConsole())
   stageGuides(join(folder, 'server/reference/guides'))
   return packages.map((name) => join(folder, name))
@@ -54,20 +56,23 @@ function stage(name: string, folder: string): void {
   if (existsSync(join(from, 'README.md'))) cpSync(join(from, 'README.md'), join(to, 'README.md'))
   cpSync(join(root, 'LICENSE'), join(to, 'LICENSE'))
   const manifest = JSON.parse(readFileSync(join(from, 'package.json'), 'utf8')) as Manifest
-  if (name === 'server') delete manifest.dependencies?.['@stemma/api'] // the bundle contains it
+  for (const dependency of bundledPackages(name, manifest)) delete manifest.dependencies?.[dependency]
   for (const launcher of new Set(Object.values(manifest.bin ?? {}))) stageLauncher(to, launcher)
   writeFileSync(join(to, 'package.json'), `${JSON.stringify(publishedManifest(manifest), undefined, 2)}\n`)
 }
 
-/** In the repository, a launcher starts TypeScript on the pinned Node; in a package, JavaScript on the installed Node. */
+/** The dependencies that a package contains in its bundle. */
+function bundledPackages(name: string, { dependencies = {} }: Manifest): string[] {
+  if (name === 'server') return ['@stemma/api']
+  return name === 'cli' ? Object.keys(dependencies).filter((each) => !unbundledPackages.includes(each)) : []
+}
+
+/** In the repository, a launcher finds `pinned-node.mjs` in `scripts`; in a package, beside itself. */
 function stageLauncher(folder: string, launcher: string): void {
   const file = join(folder, launcher)
   const source = readFileSync(file, 'utf8')
-  const text = source
-    .replace('../../scripts/pinned-node.mjs', './pinned-node.mjs')
-    .replace(/('\.\.\/[^']*main)\.ts'/g, "$1.js'")
-  if (!text.includes('./pinned-node.mjs') || !/main\.js'|start\.mjs'/.test(text))
-    throw new Error(`${launcher} does not start its program with pinned-node.mjs`)
+  const text = source.replace('../../scripts/pinned-node.mjs', './pinned-node.mjs')
+  if (text === source) throw new Error(`${launcher} does not start its program with pinned-node.mjs`)
   writeFileSync(file, text)
   cpSync(join(import.meta.dirname, 'pinned-node.mjs'), join(folder, 'bin/pinned-node.mjs'))
 }

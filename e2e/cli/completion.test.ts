@@ -16,11 +16,11 @@ import { identities } from '../../server/resources/iam/identities/table.ts'
 import { createMany } from '../../server/testing/create-many.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
+import { bundledProgram } from './bundled-program.ts'
 import type { Client } from './client.ts'
 import { openClient } from './client.ts'
 import { noTerminalReason } from './terminal.ts'
 
-const launcher = join(import.meta.dirname, '../../cli/bin/stemma.mjs')
 const skipReason = (shell: string) =>
   spawnSync(shell, ['-c', 'exit 0']).status === 0 ? false : `${shell} is not installed`
 
@@ -31,8 +31,9 @@ describe('completion', () => {
     platform = await startPlatform('sqlite')
     client = await openClient('inline')
     const folder = join(client.home, 'bin')
+    const program = await bundledProgram()
     await mkdir(folder)
-    await writeFile(join(folder, 'stemma'), `#!/bin/sh\nexec '${process.execPath}' '${launcher}' "$@"\n`)
+    await writeFile(join(folder, 'stemma'), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`)
     await chmod(join(folder, 'stemma'), 0o755)
     for (const name of ['team a', 'team-b'])
       await client.run(['groups', 'create', '--parent', 'acme', '--name', name], '', env())

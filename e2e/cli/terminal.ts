@@ -1,9 +1,7 @@
 // Runs `stemma` in a pseudo-terminal and types answers.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
-
-const launcher = join(import.meta.dirname, '../../cli/bin/stemma.mjs')
+import { bundledProgram } from './bundled-program.ts'
 
 // Node has no pseudo-terminals; `script` of util-linux provides one.
 const { stdout: version } = spawnSync('script', ['--version'], { encoding: 'utf8' })
@@ -20,7 +18,7 @@ export async function atTerminal(
   env: NodeJS.ProcessEnv,
   answer?: { question: RegExp; keys: string },
 ): Promise<TerminalResult> {
-  const line = [process.execPath, launcher, ...args]
+  const line = [process.execPath, await bundledProgram(), ...args]
     .map((word) => `'${word.replaceAll("'", `'\\''`)}'`)
     .join(' ')
   const child = spawn('script', ['-qefc', line, '/dev/null'], {

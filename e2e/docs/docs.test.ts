@@ -6,8 +6,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { after, before, describe, test } from 'node:test'
 import { createDatabase } from '../../server/testing/postgres.ts'
-import type { CliBundle } from './bundle-cli.ts'
-import { bundleCli } from './bundle-cli.ts'
+import { bundledProgram } from '../cli/bundled-program.ts'
 import type { Outcome, Server, Shell } from './page-shell.ts'
 import { noShell, openShell } from './page-shell.ts'
 import type { Block } from './pages.ts'
@@ -29,21 +28,18 @@ const isGenerated = ({ text }: Page) => text.startsWith('<!-- Generated')
 const startsServer = ({ source, needs }: Block) => !needs && inBackground(source) !== source
 
 describe('the pages', { concurrency: 2, timeout: timeoutMs, skip: noShell }, () => {
-  let cli: CliBundle
+  let cli: string
   let serving: Shell
   before(async () => {
-    cli = await bundleCli()
+    cli = await bundledProgram()
     serving = await openShell('')
     const { isSuccess, output } = await serving.run('npx @stemma/server serve', 1)
     assert.ok(isSuccess, output)
   })
-  after(async () => {
-    await serving.close()
-    await cli.remove()
-  })
+  after(() => serving.close())
 
   for (const page of pages.filter((each) => !isGenerated(each)))
-    test(page.name, (t) => runPage(t, page, serving.server, cli.program))
+    test(page.name, (t) => runPage(t, page, serving.server, cli))
 
   test('of the reference show calls that are served', async () => {
     const generated = pages.filter(isGenerated)

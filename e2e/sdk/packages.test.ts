@@ -72,6 +72,14 @@ describe('the packages', { timeout: 900_000 }, () => {
     }
   })
 
+  test('contain the licenses of the packages in the bundle of the command line', async () => {
+    const licenses = await readFile(join(folder, 'node_modules/@stemma/cli/bundle/licenses.txt'), 'utf8')
+    for (const name of ['@bufbuild/protobuf', 'openid-client', 'oauth4webapi', 'jose'])
+      assert.match(licenses, new RegExp(`^${name} \\d+\\.\\d+\\.\\d+, `, 'm'))
+    assert.match(licenses, /Redistributions in binary form must reproduce the above/)
+    assert.deepEqual(Object.keys((await manifestOf('cli')).dependencies), ['yaml'])
+  })
+
   test('contain the protos of the whole contract', async () => {
     const sources = await readdir(join(root, 'api/proto'), { recursive: true })
     assert.deepEqual(
