@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { nodeFlagsOf } from '../../server/bin/node-flags.mjs'
 import type { CommandContext } from '../../server/commands/command.ts'
 import { runCommand } from '../../server/commands/commands.ts'
 
@@ -15,11 +16,15 @@ import { runCommand } from '../../server/commands/commands.ts'
 export type Program = { node: string; launcher: string; flags?: string[] }
 
 const launcher = join(import.meta.dirname, '../../server/bin/stemmad.mjs')
-/** Uses the Node that runs the tests. The server needs this version, so the launcher does not have to start another Node. */
-const defaultProgram: Program = { node: process.execPath, launcher }
+/** Uses the Node that runs the tests, with the flags of the command, so that the launcher does not start Node again. */
+const programFor = (command?: string): Program => ({
+  node: process.execPath,
+  launcher,
+  flags: nodeFlagsOf(command),
+})
 /** Runs on the Node of the machine, which runs npm. It may differ from the pinned one. */
 export const machineProgram: Program = {
-  ...defaultProgram,
+  launcher,
   node: process.env.npm_node_execpath ?? process.execPath,
 }
 
@@ -50,7 +55,7 @@ function start(
   args: string[],
   env: NodeJS.ProcessEnv = {},
   stdin: 'ignore' | 'pipe' = 'ignore',
-  { node, launcher, flags = [] }: Program = defaultProgram,
+  { node, launcher, flags = [] }: Program = programFor(args[0]),
 ): ChildProcess {
   return spawn(node, [...flags, launcher, ...args], {
     cwd: folder,
