@@ -4,10 +4,8 @@ import { join } from 'node:path'
 
 const colors = process.stdout.isTTY ? 'force' : 'off'
 const checks: Record<string, string[]> = {
-  // With several threads, each would check the shared types again, which takes twice the CPU time.
-  // The other checks use the other cores.
-  types: ['node_modules/typescript/bin/tsc', '--noEmit', '--singleThreaded', '-p', 'tsconfig.json'],
-  console: ['node_modules/typescript/bin/tsc', '--noEmit', '--singleThreaded', '-p', 'console/tsconfig.json'],
+  types: compile('tsconfig.json', 'types'),
+  console: compile('console/tsconfig.json', 'console'),
   style: ['node_modules/@biomejs/biome/bin/biome', 'ci', `--colors=${colors}`, '.'],
   imports: ['scripts/check-imports.ts'],
   generated: ['scripts/check-generated.ts'],
@@ -24,4 +22,18 @@ for (const [name, command] of Object.entries(checks)) {
     console.log([stdout, stderr].join('\n').trim() || error.message)
     process.exitCode = 1
   })
+}
+
+/**
+ * Checks the types of a program. `state` names the file that makes the next check faster: without changes, it takes a
+ * fifth of the time.
+ */
+function compile(project: string, state: string): string[] {
+  return [
+    ...['node_modules/typescript/bin/tsc', '--noEmit', '-p', project],
+    ...['--incremental', '--tsBuildInfoFile', `node_modules/.cache/${state}.tsbuildinfo`],
+    // With several threads, each would check the shared types again, which takes twice the CPU time.
+    // The other checks use the other cores.
+    '--singleThreaded',
+  ]
 }
