@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { ConfigError, readConfig } from './config/config.ts'
+import { readConfig } from './config/config.ts'
+import { ConfigError } from './config/config-error.ts'
 import { checkContent } from './content-storage.ts'
 import type { S3Server } from './testing/s3-server.ts'
 import { startS3Server } from './testing/s3-server.ts'

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { BlobStore } from './blobs/blob-store.ts'
 import { openBlobs } from './blobs/open-blobs.ts'
 import type { Config } from './config/config.ts'
-import { ConfigError } from './config/config.ts'
+import { ConfigError } from './config/config-error.ts'
 import type { S3Config } from './config/content.ts'
 
 export type ContentStorage = {

@@ -1,15 +1,18 @@
-// A server loads at its start only what every server needs. The rest is loaded by the first request that needs it.
+// A server loads at its start only what every server needs. The rest is loaded by the first request that needs
+// it. The help of stemmad loads no command.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:http2'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import manifest from '../../server/package.json' with { type: 'json' }
 import type { RunningServer } from './stemmad.ts'
-import { remove, serve, statusOf, temporaryFolder } from './stemmad.ts'
+import { remove, runStemmad, serve, statusOf, temporaryFolder } from './stemmad.ts'
 
 const main = join(import.meta.dirname, '../../server/main.ts')
 const printLoaded = join(import.meta.dirname, 'print-loaded.ts')
+const program = { node: process.execPath, launcher: main, flags: ['--import', printLoaded] }
 
 describe('a server', { timeout: 120_000 }, () => {
   let folder: string
@@ -19,7 +22,6 @@ describe('a server', { timeout: 120_000 }, () => {
   after(() => remove(folder))
 
   async function packagesLoadedBy(use: (server: RunningServer) => Promise<unknown>) {
-    const program = { node: process.execPath, launcher: main, flags: ['--import', printLoaded] }
     const server = await serve(folder, ['--drain-delay', '0'], program)
     try {
       await use(server)
@@ -51,4 +53,14 @@ describe('a server', { timeout: 120_000 }, () => {
     assert.ok(!packages.includes('grpc-health-check'))
     assert.ok(packages.includes('prom-client'))
   })
+})
+
+describe('the help', { timeout: 120_000 }, () => {
+  for (const args of [['--help'], ['check', '--help'], ['no-such-command']])
+    test(`loads no package: stemmad ${args.join(' ')}`, async () => {
+      const { stdout, stderr } = await runStemmad(tmpdir(), args, {}, undefined, program)
+      assert.match(stdout + stderr, /STEMMA_DATA_DIR/)
+      // Each command loads at least one package.
+      assert.deepEqual(JSON.parse(stderr.split('\n').at(-1) ?? ''), [])
+    })
 })

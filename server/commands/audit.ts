@@ -14,52 +14,40 @@ import { UsageError, usageOf } from './command.ts'
 import { countOf } from './format-bytes.ts'
 import { withStore } from './with-store.ts'
 
-export const audit: Command = {
-  usage: 'audit verify [--heads] [--compare FILE] | audit list [UID]',
-  summary: 'Prints entries of the audit log, or verifies that none was changed, removed or added.',
-  details: `list prints entries as JSON, one per line and the oldest first: those of the organization or person UID, or, without
-UID, the commands of the operator that concern the whole server, such as keys rotate and backup.
-verify: Each organization, each person and the server has a log, whose entries are chained by hashes. The command reads
-all logs and names the first wrong entry of each; its exit code is 1 if there is one. Servers can use the store meanwhile.
-Somebody who can write to the store can also compute a new chain, or remove the last entries and set the end of the
-chain back. To notice this, keep the output of --heads, the last hash of each log, in another place. --compare reads such
-a file later, and reports each log that no longer has the entry with this hash. Entries that retention has deleted cannot
-be compared.`,
-  async run(args, { env, stdout, stderr }) {
-    const { config, flags, positionals } = readConfig(env, args, {
-      heads: { type: 'boolean' },
-      compare: { type: 'string' },
-    })
-    const [action, uid = serverLog, ...extra] = positionals
-    const hasFlags = flags.heads !== undefined || flags.compare !== undefined
-    if (action === 'list' && extra.length === 0 && !hasFlags) return printEntries(config, uid, stdout)
-    if (action !== 'verify' || positionals.length !== 1) throw usageOf(audit)
-    const earlierHeads = typeof flags.compare === 'string' ? await readHeads(flags.compare) : []
-    return withStore(config, async (store) => {
-      await store.migrate(loadMigrations())
-      // The output of --heads is a file for --compare.
-      const output = flags.heads === true ? stderr : stdout
-      let [chains, entries, faults] = [0, 0, 0]
-      for await (const { head, fault } of verifyChains(store)) {
-        chains++
-        entries += head.entries
-        // If the first entry is wrong, the head has no hash, and there is nothing to compare with later.
-        if (flags.heads === true && head.hash !== '') stdout.write(describeHead(head))
-        if (!fault) continue
-        faults++
-        output.write(describeFault(fault))
-      }
-      for (const head of earlierHeads) {
-        const verdict = await store.read(() => compareHead(head))
-        if (verdict === 'replaced') faults++
-        if (verdict !== 'same') output.write(describeEntry(head, verdicts[verdict]))
-      }
-      const all = `${entries} ${entries === 1 ? 'entry' : 'entries'} of ${countOf(chains, 'log')}`
-      const result = faults === 0 ? 'all are as they were recorded' : `${countOf(faults, 'fault')} found`
-      output.write(`${all}: ${result}.\n`)
-      return faults === 0 ? 0 : 1
-    })
-  },
+export const audit: Command = async (args, { env, stdout, stderr }) => {
+  const { config, flags, positionals } = readConfig(env, args, {
+    heads: { type: 'boolean' },
+    compare: { type: 'string' },
+  })
+  const [action, uid = serverLog, ...extra] = positionals
+  const hasFlags = flags.heads !== undefined || flags.compare !== undefined
+  if (action === 'list' && extra.length === 0 && !hasFlags) return printEntries(config, uid, stdout)
+  if (action !== 'verify' || positionals.length !== 1) throw usageOf('audit')
+  const earlierHeads = typeof flags.compare === 'string' ? await readHeads(flags.compare) : []
+  return withStore(config, async (store) => {
+    await store.migrate(loadMigrations())
+    // The output of --heads is a file for --compare.
+    const output = flags.heads === true ? stderr : stdout
+    let [chains, entries, faults] = [0, 0, 0]
+    for await (const { head, fault } of verifyChains(store)) {
+      chains++
+      entries += head.entries
+      // If the first entry is wrong, the head has no hash, and there is nothing to compare with later.
+      if (flags.heads === true && head.hash !== '') stdout.write(describeHead(head))
+      if (!fault) continue
+      faults++
+      output.write(describeFault(fault))
+    }
+    for (const head of earlierHeads) {
+      const verdict = await store.read(() => compareHead(head))
+      if (verdict === 'replaced') faults++
+      if (verdict !== 'same') output.write(describeEntry(head, verdicts[verdict]))
+    }
+    const all = `${entries} ${entries === 1 ? 'entry' : 'entries'} of ${countOf(chains, 'log')}`
+    const result = faults === 0 ? 'all are as they were recorded' : `${countOf(faults, 'fault')} found`
+    output.write(`${all}: ${result}.\n`)
+    return faults === 0 ? 0 : 1
+  })
 }
 
 async function readHeads(file: string): Promise<Omit<ChainHead, 'entries'>[]> {

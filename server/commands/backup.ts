@@ -14,31 +14,25 @@ import { UsageError, usageOf } from './command.ts'
 import { recordCommand } from './record-command.ts'
 import { withStore } from './with-store.ts'
 
-export const backup: Command = {
-  usage: 'backup FILE|-',
-  summary: 'Writes a snapshot of the store to a file or to standard output.',
-  details:
-    'Servers can use the store meanwhile. The backup does not contain the secret key, which a restored store needs, nor the blobs of the registry: copy the folder "content" of the data folder, or the bucket, after the backup, within the grace period (STEMMA_REGISTRY_GC_GRACE).',
-  async run(args, context) {
-    const { env } = context
-    const { config, positionals } = readConfig(env, args)
-    const [path, ...extra] = positionals
-    if (path === undefined || extra.length > 0) throw usageOf(backup)
-    if (path !== '-' && existsSync(path)) throw new UsageError(`${path} already exists`)
-    await withStore(config, async (store) => {
-      // A backup contains the list of applied migrations, which a new store does not have before it is migrated.
-      await store.migrate(loadMigrations())
-      // Recorded first, so that an interrupted backup is in the log, too.
-      await store.write(() => recordCommand(operatorAccessFor('stemmad backup'), 'store', 'read'))
-      if (path === '-') await pipeline(compressedBackup(store), context.stdout)
-      else await writeFileAtomically(store, path, context.random)
-    })
-    const key = config.secretKey ? 'STEMMA_SECRET_KEY' : `secret.key in ${config.dataDir}`
-    context.stderr.write(
-      `The backup is complete. Its keys and secrets are encrypted with the secret key (${key}), which the backup does not contain. Keep a copy of the secret key in another place.\n`,
-    )
-    return 0
-  },
+export const backup: Command = async (args, context) => {
+  const { env } = context
+  const { config, positionals } = readConfig(env, args)
+  const [path, ...extra] = positionals
+  if (path === undefined || extra.length > 0) throw usageOf('backup')
+  if (path !== '-' && existsSync(path)) throw new UsageError(`${path} already exists`)
+  await withStore(config, async (store) => {
+    // A backup contains the list of applied migrations, which a new store does not have before it is migrated.
+    await store.migrate(loadMigrations())
+    // Recorded first, so that an interrupted backup is in the log, too.
+    await store.write(() => recordCommand(operatorAccessFor('stemmad backup'), 'store', 'read'))
+    if (path === '-') await pipeline(compressedBackup(store), context.stdout)
+    else await writeFileAtomically(store, path, context.random)
+  })
+  const key = config.secretKey ? 'STEMMA_SECRET_KEY' : `secret.key in ${config.dataDir}`
+  context.stderr.write(
+    `The backup is complete. Its keys and secrets are encrypted with the secret key (${key}), which the backup does not contain. Keep a copy of the secret key in another place.\n`,
+  )
+  return 0
 }
 
 const compressedBackup = (store: Store) =>

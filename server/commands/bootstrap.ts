@@ -9,32 +9,25 @@ import { readConfig } from '../config/config.ts'
 import type { Secret } from '../crypto/secret.ts'
 import { nameFault } from '../resources/iam/organization.ts'
 import type { Command, CommandContext } from './command.ts'
-import { throwUsageError, UsageError, usageOf } from './command.ts'
+import { UsageError, usageOf } from './command.ts'
 import type { NewOrganization, OrganizationDependencies } from './make-organization.ts'
 import { bootstrapAccess, makeOrganization } from './make-organization.ts'
 import { recordForIdentity } from './record-command.ts'
+import { throwUsageError } from './throw-usage-error.ts'
 import type { PreparedStore } from './with-store.ts'
 import { withPreparedStore } from './with-store.ts'
 
 const flagTypes = { org: { type: 'string' }, owner: { type: 'string' }, json: { type: 'boolean' } } as const
 
-export const bootstrap: Command = {
-  usage: 'bootstrap --org NAME [--owner EMAIL] [--json]',
-  summary: 'Creates an organization with an owner and prints an access token.',
-  details: `With --owner, the owner is the person with this e-mail address, and the command prints a link to choose a password,
-unless the person already has a password. If it is the first organization, this person also becomes an operator of the
-server (stemmad operators). Without --owner, the owner is a new identity in the organization. The command can be repeated
-for further organizations. --json prints JSON.`,
-  async run(args, context) {
-    const { config, flags, positionals } = readConfig(context.env, args, flagTypes)
-    if (positionals.length > 0) throw usageOf(bootstrap)
-    const { org, owner } = checkedFlags(flags)
-    const result = await withPreparedStore(config, context, (prepared) =>
-      bootstrapOrganization(prepared, config, context, org, owner),
-    )
-    context.stdout.write((flags.json ? asJson : asText)(result, config))
-    return 0
-  },
+export const bootstrap: Command = async (args, context) => {
+  const { config, flags, positionals } = readConfig(context.env, args, flagTypes)
+  if (positionals.length > 0) throw usageOf('bootstrap')
+  const { org, owner } = checkedFlags(flags)
+  const result = await withPreparedStore(config, context, (prepared) =>
+    bootstrapOrganization(prepared, config, context, org, owner),
+  )
+  context.stdout.write((flags.json ? asJson : asText)(result, config))
+  return 0
 }
 
 /** `passwordLink` is for an owner who has no password yet. */

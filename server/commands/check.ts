@@ -25,53 +25,46 @@ import { openProgress } from './progress.ts'
 import { recordCommand } from './record-command.ts'
 import { withStore } from './with-store.ts'
 
-export const check: Command = {
-  usage: 'check [--repair] [--digests]',
-  summary:
-    'Reports wrong totals, sizes and queues, unsafe or unusable identities, a changed audit log, and missing content.',
-  details:
-    'It compares the totals of lists, the sizes of repos, the expiry of role bindings and the queues of deliveries with what they are computed from, and verifies the audit log like stemmad audit verify. With --repair, it also corrects all of these but the audit log, and adds the platforms of images that were pushed to an older version. Servers can use the store meanwhile. Identities with unsafe patterns are older than the rule that refuses these patterns; correct them with stemma identities update. Warnings name identities that nobody can assume, or that everybody with a token of the issuer can assume; they do not change the exit code. Every blob that a repo has is looked for in the storage; with --digests, its content is also read and compared with its digest, which takes as long as reading all blobs. --repair does not change blobs.',
-  async run(args, context) {
-    const { env } = context
-    const { config, flags, positionals } = readConfig(env, args, {
-      repair: { type: 'boolean' },
-      digests: { type: 'boolean' },
-    })
-    if (positionals.length > 0) throw usageOf(check)
-    const shouldRepair = flags.repair === true
-    const shouldHash = flags.digests === true
-    const repairAccess = shouldRepair ? operatorAccessFor('stemmad check --repair') : undefined
-    const { differences, sizes, rows, findings, auditFaults, content } = await withStore(
-      config,
-      async (store) => {
-        await store.migrate(loadMigrations())
-        const differences = await checkTally(store, talliedKinds, shouldRepair, [contentAmount])
-        const sizes = await checkRepoSizes(store, repairAccess)
-        const content = await checkStorage(config, store, context, { shouldHash, repairAccess })
-        const rows = await checkRows(store, context.now(), repairAccess)
-        const repaired = differences.length + sizes.length + rows.length + (content?.completed ?? 0)
-        if (repairAccess)
-          await store.write(() => recordCommand(repairAccess, 'store', 'repaired', { repaired }))
-        const [findings, auditFaults] = [await checkIdentities(store), await checkAuditLog(store)]
-        return { differences, sizes, rows, content, findings, auditFaults }
-      },
-    )
-    for (const difference of differences) context.stdout.write(describe(difference))
-    for (const difference of sizes) context.stdout.write(describeSize(difference))
-    context.stdout.write(summarize(differences.length + sizes.length, shouldRepair))
-    for (const line of rows) context.stdout.write(line)
-    if (rows.length > 0) context.stdout.write(summarizeRows(rows.length, shouldRepair))
-    for (const line of auditFaults) context.stdout.write(line)
-    if (auditFaults.length > 0) context.stdout.write(summarizeAudit(auditFaults.length))
-    for (const finding of findings) context.stdout.write(describeFinding(finding))
-    if (content?.completed) context.stdout.write(describeCompleted(content.completed))
-    if (content) context.stdout.write(describeContent(content, shouldHash))
-    const areTotalsCorrect = differences.length + sizes.length + rows.length === 0 || shouldRepair
-    const arePatternsSafe = findings.every(({ kind }) => kind === 'warning')
-    const isContentPresent = !content || content.findings.length === 0
-    const isSound = areTotalsCorrect && arePatternsSafe && isContentPresent && auditFaults.length === 0
-    return isSound ? 0 : 1
-  },
+export const check: Command = async (args, context) => {
+  const { env } = context
+  const { config, flags, positionals } = readConfig(env, args, {
+    repair: { type: 'boolean' },
+    digests: { type: 'boolean' },
+  })
+  if (positionals.length > 0) throw usageOf('check')
+  const shouldRepair = flags.repair === true
+  const shouldHash = flags.digests === true
+  const repairAccess = shouldRepair ? operatorAccessFor('stemmad check --repair') : undefined
+  const { differences, sizes, rows, findings, auditFaults, content } = await withStore(
+    config,
+    async (store) => {
+      await store.migrate(loadMigrations())
+      const differences = await checkTally(store, talliedKinds, shouldRepair, [contentAmount])
+      const sizes = await checkRepoSizes(store, repairAccess)
+      const content = await checkStorage(config, store, context, { shouldHash, repairAccess })
+      const rows = await checkRows(store, context.now(), repairAccess)
+      const repaired = differences.length + sizes.length + rows.length + (content?.completed ?? 0)
+      if (repairAccess)
+        await store.write(() => recordCommand(repairAccess, 'store', 'repaired', { repaired }))
+      const [findings, auditFaults] = [await checkIdentities(store), await checkAuditLog(store)]
+      return { differences, sizes, rows, content, findings, auditFaults }
+    },
+  )
+  for (const difference of differences) context.stdout.write(describe(difference))
+  for (const difference of sizes) context.stdout.write(describeSize(difference))
+  context.stdout.write(summarize(differences.length + sizes.length, shouldRepair))
+  for (const line of rows) context.stdout.write(line)
+  if (rows.length > 0) context.stdout.write(summarizeRows(rows.length, shouldRepair))
+  for (const line of auditFaults) context.stdout.write(line)
+  if (auditFaults.length > 0) context.stdout.write(summarizeAudit(auditFaults.length))
+  for (const finding of findings) context.stdout.write(describeFinding(finding))
+  if (content?.completed) context.stdout.write(describeCompleted(content.completed))
+  if (content) context.stdout.write(describeContent(content, shouldHash))
+  const areTotalsCorrect = differences.length + sizes.length + rows.length === 0 || shouldRepair
+  const arePatternsSafe = findings.every(({ kind }) => kind === 'warning')
+  const isContentPresent = !content || content.findings.length === 0
+  const isSound = areTotalsCorrect && arePatternsSafe && isContentPresent && auditFaults.length === 0
+  return isSound ? 0 : 1
 }
 
 /** Undefined if the registry has no blobs, because its storage need not exist then. */

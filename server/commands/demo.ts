@@ -17,24 +17,18 @@ import { openActors } from './demo/actors.ts'
 import { createExample, organizationName, ownerEmail } from './demo/example.ts'
 import { withStore } from './with-store.ts'
 
-export const demo: Command = {
-  usage: 'demo',
-  summary: 'Fills an empty store with an example organization.',
-  details: `Creates groups, people, workloads, roles, repos with images, advisories, invites and an audit log of three weeks, and
-prints a link where you choose the password of the owner. It refuses a store that contains an organization or person.`,
-  async run(args, context) {
-    const { config, positionals } = readConfig(context.env, args)
-    if (positionals.length > 0) throw usageOf(demo)
-    const link = await withStore(config, (store) => fill(config, store, context))
-    context.stdout.write(`The organization ${organizationName} is ready. Its owner is ${ownerEmail}.
+export const demo: Command = async (args, context) => {
+  const { config, positionals } = readConfig(context.env, args)
+  if (positionals.length > 0) throw usageOf('demo')
+  const link = await withStore(config, (store) => fill(config, store, context))
+  context.stdout.write(`The organization ${organizationName} is ready. Its owner is ${ownerEmail}.
 Start stemmad serve, then choose a password here, once, within ${passwordLinkHours} hours from now:
 
   ${link}
 
 Then sign in at ${config.baseUrl}/console/
 `)
-    return 0
-  },
+  return 0
 }
 
 const dayMs = 24 * 60 * 60 * 1000

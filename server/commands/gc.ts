@@ -16,45 +16,34 @@ import { withStore } from './with-store.ts'
 /** Between two transactions, for the servers that use the store meanwhile. */
 const pauseMs = 10
 
-export const gc: Command = {
-  usage: 'gc [--dry-run] [--unknown]',
-  summary: 'Deletes content of the registry to which nothing refers.',
-  details: `Servers can use the store meanwhile; they also collect garbage by themselves (STEMMA_REGISTRY_GC_INTERVAL).
-Deletes blobs to which no manifest has referred for the grace period (STEMMA_REGISTRY_GC_GRACE), and unfinished uploads
-to which nothing was written for a day, or for the grace period if that is longer. Manifests are kept, with or without
-a tag.
---unknown also deletes blobs that the store does not know, such as those that were pushed after the backup from which it
-was restored. Use it only if no other database has its content in the same folder, or in the same bucket and prefix.
---dry-run deletes nothing, and prints what would be deleted.`,
-  async run(args, context) {
-    const { config, flags, positionals } = readConfig(context.env, args, {
-      ...{ 'dry-run': { type: 'boolean' }, unknown: { type: 'boolean' } },
-    })
-    if (positionals.length > 0) throw usageOf(gc)
-    const isDryRun = flags['dry-run'] === true
-    const options = { withUnknownBlobs: flags.unknown === true }
-    const content = contentStorage(config)
-    const progress = openProgress('blobs', { stream: context.stderr })
-    try {
-      const totals = await withStore(config, async (store) => {
-        await store.migrate(loadMigrations())
-        const { graceMs } = config.garbageCollection
-        const deps = {
-          ...{ store, storage: await content.open(), now: context.now, graceMs },
-          onProgress: ({ blobs }: CollectionTotals) => progress.update(blobs, undefined),
-        }
-        if (isDryRun) return planCollection(deps, options)
-        const access = operatorAccessFor('stemmad gc')
-        const collected = await collectGarbage({ ...deps, access, pause: () => pause(pauseMs) }, options)
-        await store.write(() => recordCommand(access, 'content', 'collected', { ...options, ...collected }))
-        return collected
-      }).finally(() => progress.end())
-      context.stdout.write(summaryOf(totals, isDryRun))
-      return totals.failures > 0 ? 1 : 0
-    } finally {
-      await content.close()
-    }
-  },
+export const gc: Command = async (args, context) => {
+  const { config, flags, positionals } = readConfig(context.env, args, {
+    ...{ 'dry-run': { type: 'boolean' }, unknown: { type: 'boolean' } },
+  })
+  if (positionals.length > 0) throw usageOf('gc')
+  const isDryRun = flags['dry-run'] === true
+  const options = { withUnknownBlobs: flags.unknown === true }
+  const content = contentStorage(config)
+  const progress = openProgress('blobs', { stream: context.stderr })
+  try {
+    const totals = await withStore(config, async (store) => {
+      await store.migrate(loadMigrations())
+      const { graceMs } = config.garbageCollection
+      const deps = {
+        ...{ store, storage: await content.open(), now: context.now, graceMs },
+        onProgress: ({ blobs }: CollectionTotals) => progress.update(blobs, undefined),
+      }
+      if (isDryRun) return planCollection(deps, options)
+      const access = operatorAccessFor('stemmad gc')
+      const collected = await collectGarbage({ ...deps, access, pause: () => pause(pauseMs) }, options)
+      await store.write(() => recordCommand(access, 'content', 'collected', { ...options, ...collected }))
+      return collected
+    }).finally(() => progress.end())
+    context.stdout.write(summaryOf(totals, isDryRun))
+    return totals.failures > 0 ? 1 : 0
+  } finally {
+    await content.close()
+  }
 }
 
 function summaryOf({ blobs, bytes, uploads, links, failures }: CollectionTotals, isDryRun: boolean): string {

@@ -9,22 +9,15 @@ import { importAdvisories } from './import/import-advisories.ts'
 import { importVersions } from './import/import-versions.ts'
 import { withPreparedStore } from './with-store.ts'
 
-export const importRecords: Command = {
-  usage: 'import advisories|versions [--group UID] FILE|DIR|-',
-  summary: 'Imports advisories or versions of packages from a file, folder, zip archive or standard input.',
-  details: `advisories reads OSV records, Alpine-style security databases and OpenVEX documents into the group of --group.
-versions reads JSON with the versions of packages and their ends of life, for the whole server (docs/package-versions.md).
-An import that was interrupted can be started again: it skips records that are already stored.`,
-  async run(args, context) {
-    const { config, flags, positionals } = readConfig(context.env, args, { group: { type: 'string' } })
-    const [resource, path, ...extra] = positionals
-    const { group } = flags
-    if (path === undefined || extra.length > 0) throw usageOf(importRecords)
-    if (resource === 'advisories' && typeof group === 'string')
-      return runAdvisories(config, context, group, path)
-    if (resource === 'versions' && group === undefined) return runVersions(config, context, path)
-    throw usageOf(importRecords)
-  },
+export const importRecords: Command = async (args, context) => {
+  const { config, flags, positionals } = readConfig(context.env, args, { group: { type: 'string' } })
+  const [resource, path, ...extra] = positionals
+  const { group } = flags
+  if (path === undefined || extra.length > 0) throw usageOf('import')
+  if (resource === 'advisories' && typeof group === 'string')
+    return runAdvisories(config, context, group, path)
+  if (resource === 'versions' && group === undefined) return runVersions(config, context, path)
+  throw usageOf('import')
 }
 
 async function runAdvisories(

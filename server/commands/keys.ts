@@ -5,27 +5,21 @@ import type { Command } from './command.ts'
 import { usageOf } from './command.ts'
 import { withPreparedStore } from './with-store.ts'
 
-export const keys: Command = {
-  usage: 'keys rotate [--revoke]',
-  summary: 'Creates new keys for signing tokens.',
-  details: `The new keys come into use after ten minutes, and tokens signed with the old keys stay valid until they expire.
-With --revoke, the new keys come into use at once and all tokens signed with the old keys are invalid.`,
-  async run(args, context) {
-    const { config, flags, positionals } = readConfig(context.env, args, { revoke: { type: 'boolean' } })
-    if (positionals.join(' ') !== 'rotate') throw usageOf(keys)
-    const shouldRevoke = flags.revoke === true
-    const { tokenAlgorithm } = config
-    const { now, random } = context
-    await withPreparedStore(config, context, ({ store, secret }) =>
-      rotateKeys({ store, secret, tokenAlgorithm, now, random }, shouldRevoke, () =>
-        recordRotation(operatorAccessFor('stemmad keys rotate'), shouldRevoke),
-      ),
-    )
-    context.stdout.write(
-      shouldRevoke
-        ? 'The new keys are in use. Tokens signed with the old keys are invalid; running servers refuse them within a minute.\n'
-        : 'The new keys are published and come into use in ten minutes. Tokens signed with the old keys stay valid until they expire.\n',
-    )
-    return 0
-  },
+export const keys: Command = async (args, context) => {
+  const { config, flags, positionals } = readConfig(context.env, args, { revoke: { type: 'boolean' } })
+  if (positionals.join(' ') !== 'rotate') throw usageOf('keys')
+  const shouldRevoke = flags.revoke === true
+  const { tokenAlgorithm } = config
+  const { now, random } = context
+  await withPreparedStore(config, context, ({ store, secret }) =>
+    rotateKeys({ store, secret, tokenAlgorithm, now, random }, shouldRevoke, () =>
+      recordRotation(operatorAccessFor('stemmad keys rotate'), shouldRevoke),
+    ),
+  )
+  context.stdout.write(
+    shouldRevoke
+      ? 'The new keys are in use. Tokens signed with the old keys are invalid; running servers refuse them within a minute.\n'
+      : 'The new keys are published and come into use in ten minutes. Tokens signed with the old keys stay valid until they expire.\n',
+  )
+  return 0
 }

@@ -13,43 +13,24 @@ import type { Store } from '../store/db.ts'
 import { readAllUsage } from '../store/quota.ts'
 import type { Work } from '../store/work.ts'
 import type { Command, CommandContext } from './command.ts'
-import { throwUsageError, UsageError, usageOf } from './command.ts'
+import { UsageError, usageOf } from './command.ts'
+import { throwUsageError } from './throw-usage-error.ts'
 import { withPreparedStore } from './with-store.ts'
 
-export const limits: Command = {
-  usage: 'limits get|set|unset GROUP_UID [NAME=NUMBER|NAME]... [--json]',
-  summary: 'Shows or sets how many resources an organization, or another group, may contain.',
-  details: `A limit counts all resources of a kind in and below the group. set changes the limits that are named and
-keeps the others; unset removes those that are named, or all of them (unset GROUP_UID all). Each command finally
-prints the number of resources of each kind and the limit that applies; --json prints them as one line of JSON. A limit
-below the current number deletes nothing: it only refuses new resources. Commands of stemmad, such as import, may exceed
-limits.
-
-Names: account_associations, advisories, external_group_role_mappings, group_access_requests, group_invites, groups,
-identities, identity_providers (or idps), registry_mebibytes (content of repos in MiB), repos (or repositories),
-role_bindings, roles, subscriptions, tags.
-
-Examples:
-  stemmad limits get 5f0c1b9a4d3e2f10a7b8c9d0e1f2a3b4c5d6e7f8
-  stemmad limits set 5f0c1b9a4d3e2f10a7b8c9d0e1f2a3b4c5d6e7f8 groups=100 repos=1000
-  stemmad limits unset 5f0c1b9a4d3e2f10a7b8c9d0e1f2a3b4c5d6e7f8 repos
-
-STEMMA_DEFAULT_LIMITS sets limits for organizations that have no limit of their own on the same kind.`,
-  async run(args, context) {
-    const { config, flags, positionals } = readConfig(context.env, args, { json: { type: 'boolean' } })
-    const [action = '', uid = '', ...words] = positionals
-    const groupLimits = groupLimitsOf(config)
-    const makeChange = Object.hasOwn(actions, action) ? actions[action] : undefined
-    if (!makeChange || uid === '') throw usageOf(limits)
-    if (!isUid(uid)) throw new UsageError(`${JSON.stringify(uid)} is not the uid of a group`)
-    const change = makeChange(words, groupLimits.kinds)
-    const report = await withPreparedStore(config, context, async ({ store }) => {
-      if (change) await replace(store, action, uid, change, groupLimits, context)
-      return store.read(() => reportOf(uid, groupLimits))
-    })
-    context.stdout.write(flags.json === true ? `${JSON.stringify(report)}\n` : tableOf(report))
-    return 0
-  },
+export const limits: Command = async (args, context) => {
+  const { config, flags, positionals } = readConfig(context.env, args, { json: { type: 'boolean' } })
+  const [action = '', uid = '', ...words] = positionals
+  const groupLimits = groupLimitsOf(config)
+  const makeChange = Object.hasOwn(actions, action) ? actions[action] : undefined
+  if (!makeChange || uid === '') throw usageOf('limits')
+  if (!isUid(uid)) throw new UsageError(`${JSON.stringify(uid)} is not the uid of a group`)
+  const change = makeChange(words, groupLimits.kinds)
+  const report = await withPreparedStore(config, context, async ({ store }) => {
+    if (change) await replace(store, action, uid, change, groupLimits, context)
+    return store.read(() => reportOf(uid, groupLimits))
+  })
+  context.stdout.write(flags.json === true ? `${JSON.stringify(report)}\n` : tableOf(report))
+  return 0
 }
 
 type Change = (current: ReadonlyMap<string, number>) => ReadonlyMap<string, number>
@@ -59,7 +40,7 @@ type Action = (words: readonly string[], kinds: readonly string[]) => Change | u
 
 const actions: Record<string, Action> = {
   get(words) {
-    if (words.length > 0) throw usageOf(limits)
+    if (words.length > 0) throw usageOf('limits')
     return undefined
   },
   set(words, kinds) {

@@ -5,21 +5,16 @@ import { usageOf } from './command.ts'
 import { recordCommand } from './record-command.ts'
 import { withPreparedStore } from './with-store.ts'
 
-export const migrate: Command = {
-  usage: 'migrate',
-  summary: 'Applies the migrations of this version to the store.',
-  details: 'stemmad serve also does this when it starts.',
-  async run(args, context) {
-    const { config, positionals } = readConfig(context.env, args)
-    if (positionals.length > 0) throw usageOf(migrate)
-    const applied = await withPreparedStore(config, context, async ({ store, applied: names }) => {
-      const access = operatorAccessFor('stemmad migrate')
-      if (names.length > 0) await store.write(() => recordCommand(access, 'store', 'migrated', { names }))
-      return names
-    })
-    context.stdout.write(
-      applied.length === 0 ? 'The store is up to date.\n' : `Applied ${applied.join(', ')}.\n`,
-    )
-    return 0
-  },
+export const migrate: Command = async (args, context) => {
+  const { config, positionals } = readConfig(context.env, args)
+  if (positionals.length > 0) throw usageOf('migrate')
+  const applied = await withPreparedStore(config, context, async ({ store, applied: names }) => {
+    const access = operatorAccessFor('stemmad migrate')
+    if (names.length > 0) await store.write(() => recordCommand(access, 'store', 'migrated', { names }))
+    return names
+  })
+  context.stdout.write(
+    applied.length === 0 ? 'The store is up to date.\n' : `Applied ${applied.join(', ')}.\n`,
+  )
+  return 0
 }

@@ -8,36 +8,29 @@ import type { Recording } from '../store/events/record.ts'
 import { readOperators } from '../store/operators.ts'
 import type { Work } from '../store/work.ts'
 import type { Command } from './command.ts'
-import { throwUsageError, UsageError, usageOf } from './command.ts'
+import { UsageError, usageOf } from './command.ts'
+import { throwUsageError } from './throw-usage-error.ts'
 import { withPreparedStore } from './with-store.ts'
 
-export const operators: Command = {
-  usage: 'operators add|remove|list [EMAIL|IDENTITY_UID]',
-  summary: 'Lists, adds and removes the people who may administer the server in the console.',
-  details: `An operator is a person with a password of this server, whose e-mail address was verified by the set-up or by a
-command such as stemmad users add. Operators see all people and organizations, disable and remove people, set limits and
-rotate keys, in the console and through the API. They get no role in any organization. The person who sets up the server
-is the first one.`,
-  async run(args, context) {
-    const { config, positionals } = readConfig(context.env, args)
-    const [action = '', person = '', ...extra] = positionals
-    const change = Object.hasOwn(changes, action) ? changes[action] : undefined
-    if (extra.length > 0 || (!change && (action !== 'list' || person !== ''))) throw usageOf(operators)
-    if (change && !isEmail(person) && !isUid(person))
-      throw new UsageError(`${JSON.stringify(person)} is not an e-mail address or the uid of an identity`)
-    await withPreparedStore(config, context, async ({ store }) => {
-      if (change) {
-        const access = operatorAccessFor(`stemmad operators ${action}`)
-        const identity = await store.write(() => change(access, person, context.now())).catch(throwUsageError)
-        const result = action === 'add' ? 'is an operator' : 'is no longer an operator'
-        context.stdout.write(`${person} (${identity}) ${result}.\n`)
-        return
-      }
-      for (const { identity, email } of await store.read(readOperators))
-        context.stdout.write(`${identity}  ${email}\n`)
-    })
-    return 0
-  },
+export const operators: Command = async (args, context) => {
+  const { config, positionals } = readConfig(context.env, args)
+  const [action = '', person = '', ...extra] = positionals
+  const change = Object.hasOwn(changes, action) ? changes[action] : undefined
+  if (extra.length > 0 || (!change && (action !== 'list' || person !== ''))) throw usageOf('operators')
+  if (change && !isEmail(person) && !isUid(person))
+    throw new UsageError(`${JSON.stringify(person)} is not an e-mail address or the uid of an identity`)
+  await withPreparedStore(config, context, async ({ store }) => {
+    if (change) {
+      const access = operatorAccessFor(`stemmad operators ${action}`)
+      const identity = await store.write(() => change(access, person, context.now())).catch(throwUsageError)
+      const result = action === 'add' ? 'is an operator' : 'is no longer an operator'
+      context.stdout.write(`${person} (${identity}) ${result}.\n`)
+      return
+    }
+    for (const { identity, email } of await store.read(readOperators))
+      context.stdout.write(`${identity}  ${email}\n`)
+  })
+  return 0
 }
 
 type Change = (access: Recording, person: string, now: number) => Work<string>

@@ -14,34 +14,29 @@ import type { Command } from './command.ts'
 import { usageOf } from './command.ts'
 import { exposeGarbageCollector } from './v8-garbage-collector.ts'
 
-export const serve: Command = {
-  usage: 'serve',
-  summary: 'Serves REST and gRPC on one port.',
-  details: `Stops on SIGTERM, SIGINT (Ctrl-C) or SIGHUP, after it has answered running calls. A second signal stops it at once.`,
-  async run(args, context) {
-    const { env } = context
-    resetHeapFlags()
-    const { config, positionals } = readConfig(env, args)
-    if (positionals.length > 0) throw usageOf(serve)
-    const shared = makeSharedState()
-    const log = openLog(config.logLevel, { outputLock: shared.outputLock })
-    if (config.content.driver === 's3') {
-      const warning = await (await import('../content-storage.ts')).checkContent(config)
-      if (warning !== undefined) config.warnings.push(warning)
-    }
-    const app = await start(config, log, shared)
-    lowerPriorityOfV8()
-    setTimeout(() => exposeGarbageCollector()(), collectionDelayMs).unref()
-    const stopped = stopSignal(env)
-    for (const warning of config.warnings) log.warn(warning)
-    context.stdout.write(greeting(config, app))
-    const signal = await stopped
-    log.info({ signal }, 'stopping')
-    // On Ctrl-C there is no load balancer to wait for.
-    await app.stop(signal === 'SIGINT')
-    log.flush()
-    return 0
-  },
+export const serve: Command = async (args, context) => {
+  const { env } = context
+  resetHeapFlags()
+  const { config, positionals } = readConfig(env, args)
+  if (positionals.length > 0) throw usageOf('serve')
+  const shared = makeSharedState()
+  const log = openLog(config.logLevel, { outputLock: shared.outputLock })
+  if (config.content.driver === 's3') {
+    const warning = await (await import('../content-storage.ts')).checkContent(config)
+    if (warning !== undefined) config.warnings.push(warning)
+  }
+  const app = await start(config, log, shared)
+  lowerPriorityOfV8()
+  setTimeout(() => exposeGarbageCollector()(), collectionDelayMs).unref()
+  const stopped = stopSignal(env)
+  for (const warning of config.warnings) log.warn(warning)
+  context.stdout.write(greeting(config, app))
+  const signal = await stopped
+  log.info({ signal }, 'stopping')
+  // On Ctrl-C there is no load balancer to wait for.
+  await app.stop(signal === 'SIGINT')
+  log.flush()
+  return 0
 }
 
 /**

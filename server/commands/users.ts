@@ -26,51 +26,39 @@ import type { Store } from '../store/db.ts'
 import type { Work } from '../store/work.ts'
 import type { WriteAccess } from '../store/write-access.ts'
 import type { Command, CommandContext } from './command.ts'
-import { throwUsageError, UsageError, usageOf } from './command.ts'
+import { UsageError, usageOf } from './command.ts'
+import { throwUsageError } from './throw-usage-error.ts'
 import { withPreparedStore } from './with-store.ts'
 
-const argumentUsage =
-  'add|list|reset|reset-second-factors|sign-out|disable|enable|remove|disabled [EMAIL|IDENTITY_UID|TEXT] [--password-file FILE|-]'
-
-export const users: Command = {
-  usage: `users ${argumentUsage}`,
-  summary: 'Adds and lists people, resets passwords and second factors, disables and removes people.',
-  details: `add and reset print a link where the person chooses a password. With --password-file, add and reset set
-the password in the file or on standard input (-) instead. reset, reset-second-factors, sign-out and disable end all
-sessions and tokens of the person at once. reset-second-factors removes passkeys, authenticator app and recovery codes. A
-disabled person cannot sign in, neither with a password nor through a provider, until enable is run. remove deletes the
-person with all role bindings; a person who signs in through a provider can come back, without roles. list prints at
-most 1000 people: all, or those whose address or name contains TEXT. disabled lists only people who are disabled.`,
-  async run(args, context) {
-    const { config, flags, positionals } = readConfig(context.env, args, {
-      'password-file': { type: 'string' },
-    })
-    const [action = '', person = '', ...extra] = positionals
-    if (extra.length > 0) throw usageOf(users)
-    if (flags['password-file'] !== undefined && action !== 'add' && action !== 'reset')
-      throw new UsageError('--password-file is only for add and reset')
-    const query = queryOf(action, person)
-    if (query) return withPreparedStore(config, context, ({ store }) => printPeople(store, query, context))
-    const act = Object.hasOwn(actions, action) ? actions[action] : undefined
-    if (!act) throw usageOf(users)
-    if (!isEmail(person) && !(isUid(person) && action !== 'add'))
-      throw new UsageError(
-        `${JSON.stringify(person)} is not an e-mail address${action === 'add' ? '' : ' or the uid of an identity'}`,
-      )
-    const password = await readPassword(flags['password-file'], context)
-    const { identity, link } = await withPreparedStore(config, context, ({ store, secret }) => {
-      const { now, random } = context
-      const states = openExpiringStates({ secret, now })
-      const access = operatorAccessFor(`stemmad users ${action}`)
-      return act({ store, secret, states, authUrl: config.authUrl, now, random, access }, person, password)
-    }).catch(throwUsageError)
-    context.stdout.write(`${person} is ${identity}\n`)
-    if (link !== undefined)
-      context.stdout.write(
-        `The person can choose a password here, once, within ${passwordLinkHours} hours:\n\n  ${link}\n`,
-      )
-    return 0
-  },
+export const users: Command = async (args, context) => {
+  const { config, flags, positionals } = readConfig(context.env, args, {
+    'password-file': { type: 'string' },
+  })
+  const [action = '', person = '', ...extra] = positionals
+  if (extra.length > 0) throw usageOf('users')
+  if (flags['password-file'] !== undefined && action !== 'add' && action !== 'reset')
+    throw new UsageError('--password-file is only for add and reset')
+  const query = queryOf(action, person)
+  if (query) return withPreparedStore(config, context, ({ store }) => printPeople(store, query, context))
+  const act = Object.hasOwn(actions, action) ? actions[action] : undefined
+  if (!act) throw usageOf('users')
+  if (!isEmail(person) && !(isUid(person) && action !== 'add'))
+    throw new UsageError(
+      `${JSON.stringify(person)} is not an e-mail address${action === 'add' ? '' : ' or the uid of an identity'}`,
+    )
+  const password = await readPassword(flags['password-file'], context)
+  const { identity, link } = await withPreparedStore(config, context, ({ store, secret }) => {
+    const { now, random } = context
+    const states = openExpiringStates({ secret, now })
+    const access = operatorAccessFor(`stemmad users ${action}`)
+    return act({ store, secret, states, authUrl: config.authUrl, now, random, access }, person, password)
+  }).catch(throwUsageError)
+  context.stdout.write(`${person} is ${identity}\n`)
+  if (link !== undefined)
+    context.stdout.write(
+      `The person can choose a password here, once, within ${passwordLinkHours} hours:\n\n  ${link}\n`,
+    )
+  return 0
 }
 
 /** The people that an action lists; undefined if it lists none. */

@@ -10,6 +10,7 @@ import type { Store } from '../store/db.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { Command } from './command.ts'
 import { UsageError, usageOf } from './command.ts'
+import { organizationKinds } from './help-texts.ts'
 import { withPreparedStore } from './with-store.ts'
 
 const kinds: { [name: string]: OrgKind } = {
@@ -18,31 +19,25 @@ const kinds: { [name: string]: OrgKind } = {
   dev: OrgKind.DEV,
   infra: OrgKind.INFRA,
   'aws-marketplace': OrgKind.AWS_MARKETPLACE,
-}
+} satisfies Record<(typeof organizationKinds)[number], OrgKind>
 
 const flagTypes = { kind: { type: 'string' }, undo: { type: 'boolean' } } as const
 
-export const verify: Command = {
-  usage: 'verify ORGANIZATION_UID DOMAIN [--kind KIND] [--undo]',
-  summary: 'Marks an organization as the owner of the domain it is named after.',
-  details: `DOMAIN must be equal to the name of the organization. Its owners can change the name until it is verified, so DOMAIN makes sure that the domain you have checked is the one that is verified.
---kind also sets the kind of the organization: ${Object.keys(kinds).join(', ')}. --undo removes the mark; DOMAIN is then optional.`,
-  async run(args, context) {
-    const { config, flags, positionals } = readConfig(context.env, args, flagTypes)
-    const [uid, domain = '', ...extra] = positionals
-    if (uid === undefined || extra.length > 0 || !isUid(uid)) throw usageOf(verify)
-    const kindName = flags.kind === undefined ? undefined : String(flags.kind)
-    if (kindName !== undefined && !Object.hasOwn(kinds, kindName))
-      throw new UsageError(`--kind must be one of ${Object.keys(kinds).join(', ')}`)
-    const kind = kindName === undefined ? undefined : kinds[kindName]
-    const isVerified = flags.undo !== true
-    const expected = isVerified || domain !== '' ? { domain } : {}
-    const name = await withPreparedStore(config, context, ({ store }) =>
-      verifyOrganization(store, uid, { isVerified, kind, now: context.now(), ...expected }),
-    )
-    context.stdout.write(isVerified ? `${name} is verified.\n` : `${name} is no longer verified.\n`)
-    return 0
-  },
+export const verify: Command = async (args, context) => {
+  const { config, flags, positionals } = readConfig(context.env, args, flagTypes)
+  const [uid, domain = '', ...extra] = positionals
+  if (uid === undefined || extra.length > 0 || !isUid(uid)) throw usageOf('verify')
+  const kindName = flags.kind === undefined ? undefined : String(flags.kind)
+  if (kindName !== undefined && !Object.hasOwn(kinds, kindName))
+    throw new UsageError(`--kind must be one of ${organizationKinds.join(', ')}`)
+  const kind = kindName === undefined ? undefined : kinds[kindName]
+  const isVerified = flags.undo !== true
+  const expected = isVerified || domain !== '' ? { domain } : {}
+  const name = await withPreparedStore(config, context, ({ store }) =>
+    verifyOrganization(store, uid, { isVerified, kind, now: context.now(), ...expected }),
+  )
+  context.stdout.write(isVerified ? `${name} is verified.\n` : `${name} is no longer verified.\n`)
+  return 0
 }
 
 export type Verification = {

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { certFile, keyFile } from '../testing/tls.ts'
-import { ConfigError, readConfig } from './config.ts'
+import { readConfig } from './config.ts'
+import { ConfigError } from './config-error.ts'
 import { settings } from './settings.ts'
 
 const read = (env: Record<string, string>, ...args: string[]) => readConfig(env, args).config

@@ -1,4 +1,5 @@
 // Validates the settings and converts them to a Config. All faults are reported in one error.
+import { ConfigError } from './config-error.ts'
 import type { ContentConfig, Read, Texts } from './content.ts'
 import { readContent } from './content.ts'
 import type { Flags, FlagTypes } from './env.ts'
@@ -96,13 +97,6 @@ export type Config = {
   drainDelayMs: number
   /** Settings that work but are probably mistakes. */
   warnings: string[]
-}
-
-export class ConfigError extends Error {
-  constructor(faults: string[]) {
-    super(`Stemma cannot start with these settings:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`)
-    this.name = 'ConfigError'
-  }
 }
 
 /** `positionals` contains the arguments that are not flags. */
