@@ -292,6 +292,30 @@ describe('a slow client', () => {
     }
   })
 
+  test('gets the error of its deadline, even if the timer for it fires 1 ms early', async () => {
+    const { flow, documents } = endless()
+    let time = 0
+    let disconnect = () => {}
+    const codes: Code[] = []
+    const client: StreamClient = {
+      open: () => true,
+      write() {
+        time = 299
+        disconnect()
+      },
+      end: () => {},
+      fail: ({ code }) => void codes.push(code),
+      onDisconnect(listener) {
+        disconnect = listener
+      },
+    }
+    const streams = openStreams<undefined>(documents, () => time)
+    await streams.run(client, undefined, { timeout: 300 } as Envelope, () => Promise.reject())
+    const error = await flow.ended
+    assert.ok(error instanceof StatusError && error.code === Code.DEADLINE_EXCEEDED, String(error))
+    assert.deepEqual(codes, [Code.DEADLINE_EXCEEDED])
+  })
+
   test('over gRPC gets an error at its deadline', async () => {
     const { flow, documents } = endless()
     const { port } = await openDoor({ documents })

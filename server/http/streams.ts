@@ -27,6 +27,9 @@ export type Streams<E> = {
 
 type Abort = (error: StatusError) => void
 
+/** grpc-js ends a call by a timer, which fires up to 1 ms early by this clock; rounding adds another millisecond. */
+const timerToleranceMs = 2
+
 export function openStreams<E>(corridor: StreamCorridor<E>, now: () => number): Streams<E> {
   const running = new Set<Abort>()
   let isStopping = false
@@ -55,7 +58,7 @@ export function openStreams<E>(corridor: StreamCorridor<E>, now: () => number): 
       }
     }
 
-    client.onDisconnect(() => abort(now() < deadline ? cancelled() : deadlineExceeded()))
+    client.onDisconnect(() => abort(now() < deadline - timerToleranceMs ? cancelled() : deadlineExceeded()))
     running.add(abort)
     if (isStopping) abort(stopping())
     try {
