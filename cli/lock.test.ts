@@ -6,27 +6,27 @@ import { afterEach, beforeEach, describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { withLock } from './lock.ts'
 
-let folder: string
-let file: string
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'stemma-lock-'))
-  file = join(folder, 'tokens', 'lock')
-})
-afterEach(() => rm(folder, { recursive: true, force: true }))
-
-async function maxConcurrency(): Promise<number> {
-  let [running, max] = [0, 0]
-  const work = async () => {
-    running += 1
-    max = Math.max(max, running)
-    for (let count = 0; count < 5; count++) await nextTurn()
-    running -= 1
-  }
-  await Promise.all(Array.from({ length: 8 }, () => withLock(file, Date.now, work)))
-  return max
-}
-
 describe('a lock file', () => {
+  let folder: string
+  let file: string
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'stemma-lock-'))
+    file = join(folder, 'tokens', 'lock')
+  })
+  afterEach(() => rm(folder, { recursive: true, force: true }))
+
+  async function maxConcurrency(): Promise<number> {
+    let [running, max] = [0, 0]
+    const work = async () => {
+      running += 1
+      max = Math.max(max, running)
+      for (let count = 0; count < 5; count++) await nextTurn()
+      running -= 1
+    }
+    await Promise.all(Array.from({ length: 8 }, () => withLock(file, Date.now, work)))
+    return max
+  }
+
   test('admits one process at a time and is removed afterwards', async () => {
     assert.equal(await maxConcurrency(), 1)
     assert.deepEqual(await readdir(join(folder, 'tokens')), [])

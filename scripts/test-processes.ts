@@ -20,20 +20,14 @@ export function groupTestFiles(root: string, files: string[]): TestGroups {
   mkdirSync(join(root, cache), { recursive: true })
   const folder = mkdtempSync(join(root, cache, 'tests-'))
   const textOf = (file: string) => readFileSync(join(root, file), 'utf8')
-  const isAlone = (file: string) => hasHookAtRoot(textOf(file))
-  const byFolder = Map.groupBy(
-    files.filter((file) => !isAlone(file)),
-    folderOfGroup,
-  )
+  const byFolder = Map.groupBy(files, folderOfGroup)
   const lengthOf = (group: string[]) => group.reduce((sum, file) => sum + textOf(file).length, 0)
   // Long groups come before short ones, so that none of them runs alone at the end.
   const groups = [...byFolder.values()]
     .flatMap(divide)
     .sort((a, b) => Number(isSlow(b)) - Number(isSlow(a)) || lengthOf(b) - lengthOf(a))
-  // One of the files outside of groups waits for 30 seconds, which is no loss while others run.
-  const processes = [...files.filter(isAlone).map((file) => [file]), ...groups]
   return {
-    files: processes.map((group, at) => {
+    files: groups.map((group, at) => {
       // `node --test` sorts its files by path.
       const path = join(folder, String(at).padStart(3, '0'), folderOfGroup(group[0] ?? ''), 'group.test.mjs')
       mkdirSync(dirname(path), { recursive: true })
@@ -63,8 +57,11 @@ function folderOfGroup(file: string): string {
 const isSlow = ([file = '']: string[]) =>
   ['e2e/console', 'e2e/docs', 'e2e/server', 'e2e/cli', 'e2e/sdk'].includes(folderOfGroup(file))
 
-/** A hook outside `describe` would also run for the other files of a group, so its file has a process of its own. */
-const hasHookAtRoot = (text: string) => /^(before|after)(Each)?\(/m.test(text)
+/** Whether a test file has a hook outside `describe`, which would also run for the other files of its process. */
+export const hasHookAtRoot = (text: string) => rootHook.test(text)
+
+/** A line that is not indented and calls a hook, or a function that makes hooks for a suite, such as `doorsOfSuite`. */
+const rootHook = /^(?:const .* = )?(?:(?:before|after)(?:Each)?|\w+OfSuite)\(/m
 
 /** The folder of the tests that the file of a group imports. `path` is relative to the root. */
 export const folderOfTests = (path: string) =>

@@ -1,8 +1,8 @@
 // Runs every check and every test; with paths or flags of `node --test`, runs only the tests that they select.
-import { globSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runPinned } from './pinned-node.mjs'
-import { groupTestFiles } from './test-processes.ts'
+import { groupTestFiles, hasHookAtRoot } from './test-processes.ts'
 
 const root = join(import.meta.dirname, '..')
 const args = process.argv.slice(2).filter((arg) => arg !== '--')
@@ -18,6 +18,13 @@ const selected =
 const unmatched = paths.filter((path) => !allFiles.some((file) => isWithin(file, path)))
 if (unmatched.length > 0) {
   console.error(`no test file in ${unmatched.join(', ')}`)
+  process.exit(1)
+}
+const withHookAtRoot = selected.filter((file) => hasHookAtRoot(readFileSync(join(root, file), 'utf8')))
+if (withHookAtRoot.length > 0) {
+  console.error(
+    `hooks outside of describe would also run for other files of the same process: ${withHookAtRoot.join(', ')}`,
+  )
   process.exit(1)
 }
 

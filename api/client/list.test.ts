@@ -1,23 +1,15 @@
 import assert from 'node:assert/strict'
-import type { RequestListener, Server } from 'node:http'
-import { afterEach, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { clone, create } from '@bufbuild/protobuf'
 import { Code } from '../gen/google/rpc/code_pb.ts'
 import { ListGroupsRequestSchema } from '../gen/platform/iam/v2beta1/group_pb.ts'
 import { groupsAt, isStemmaError } from '../testing/clients.ts'
-import { sendJson, startScriptedServer, stop } from '../testing/scripted-server.ts'
+import { sendJson, serversOfSuite } from '../testing/scripted-server.ts'
 import { list } from './list.ts'
 
-const servers: Server[] = []
-afterEach(() => servers.splice(0).forEach(stop))
-
-async function start(...answers: RequestListener[]) {
-  const started = await startScriptedServer(...answers)
-  servers.push(started.server)
-  return started
-}
-
 describe('list', () => {
+  const { start } = serversOfSuite()
+
   test('fails if the server returns the same page token again', async () => {
     const { url, requests } = await start(sendJson({ groups: [{ name: 'a' }], nextPageToken: 'again' }))
     await assert.rejects(Array.fromAsync(list(groupsAt(url).listGroups, {})), isStemmaError(Code.INTERNAL))

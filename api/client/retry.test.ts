@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import type { IncomingMessage, Server } from 'node:http'
-import { afterEach, describe, test } from 'node:test'
+import type { IncomingMessage } from 'node:http'
+import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Code } from '../gen/google/rpc/code_pb.ts'
 import { AccountService } from '../gen/platform/iam/v2beta1/account_pb.ts'
@@ -11,22 +11,14 @@ import {
   resetConnection,
   sendJson,
   sendUnavailable,
-  startScriptedServer,
-  stop,
+  serversOfSuite,
 } from '../testing/scripted-server.ts'
 import { createClient } from './client.ts'
 import { StemmaError } from './stemma-error.ts'
 
-const servers: Server[] = []
-afterEach(() => servers.splice(0).forEach(stop))
-
-async function start(...answers: Parameters<typeof startScriptedServer>) {
-  const started = await startScriptedServer(...answers)
-  servers.push(started.server)
-  return started
-}
-
 describe('retries of a read', () => {
+  const { start } = serversOfSuite()
+
   test('happen when the server is unavailable or the connection breaks', async () => {
     const answers = [sendUnavailable(), resetConnection, sendUnavailable(), sendJson({ name: 'a' })]
     const { url, requests } = await start(...answers)
@@ -87,6 +79,7 @@ describe('retries of a read', () => {
 })
 
 describe('retries of a create', () => {
+  const { start } = serversOfSuite()
   const createGroup = (url: string, options = {}) =>
     groupsAt(url).createGroup({ group: { name: 'a' } }, options)
   const keyOf = ({ headers }: IncomingMessage) => headers['idempotency-key']
@@ -122,17 +115,23 @@ describe('retries of a create', () => {
   })
 })
 
-test('a call that changes something and creates nothing is not retried, and has no key', async () => {
-  const { url, requests } = await start(sendUnavailable(), sendJson({}))
-  const account = createClient(AccountService, { baseUrl: url, retry: quickRetry })
-  await assert.rejects(account.changePassword({ newPassword: 'x' }), isStemmaError(Code.UNAVAILABLE))
-  assert.deepEqual(
-    requests.map(({ headers }) => headers['idempotency-key']),
-    [undefined],
-  )
+describe('retries of a call that changes something and creates nothing', () => {
+  const { start } = serversOfSuite()
+
+  test('do not happen, and its request has no key', async () => {
+    const { url, requests } = await start(sendUnavailable(), sendJson({}))
+    const account = createClient(AccountService, { baseUrl: url, retry: quickRetry })
+    await assert.rejects(account.changePassword({ newPassword: 'x' }), isStemmaError(Code.UNAVAILABLE))
+    assert.deepEqual(
+      requests.map(({ headers }) => headers['idempotency-key']),
+      [undefined],
+    )
+  })
 })
 
 describe('retries of any call', () => {
+  const { start } = serversOfSuite()
+
   test('happen after the delay that the server asks for when a limit is reached', async () => {
     const limited = sendJson({ code: 8, message: 'slowly', details: [] }, 429, { 'retry-after': '0' })
     for (const call of ['getGroup', 'deleteGroup'] as const) {
@@ -163,6 +162,8 @@ describe('retries of any call', () => {
 })
 
 describe('retries of an update or a delete', () => {
+  const { servers, start } = serversOfSuite()
+
   test('do not happen if the server may have received the request', async () => {
     for (const answer of [sendUnavailable(), resetConnection]) {
       const { url, requests } = await start(answer, sendJson({}))

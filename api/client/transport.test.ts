@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import type { RequestListener, Server } from 'node:http'
-import { afterEach, describe, test } from 'node:test'
+import type { RequestListener } from 'node:http'
+import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Code } from '../gen/google/rpc/code_pb.ts'
 import { advisoriesAt, groupsAt, isStemmaError, waitUntil } from '../testing/clients.ts'
@@ -10,22 +10,14 @@ import {
   sendChunks,
   sendJson,
   sendUnavailable,
-  startScriptedServer,
-  stop,
+  serversOfSuite,
 } from '../testing/scripted-server.ts'
 import type { ConnectionOptions } from './options.ts'
 import { cachedTokenSource } from './token-source.ts'
 
-const servers: Server[] = []
-afterEach(() => servers.splice(0).forEach(stop))
-
-async function start(...answers: RequestListener[]) {
-  const started = await startScriptedServer(...answers)
-  servers.push(started.server)
-  return started
-}
-
 describe('a call', () => {
+  const { start } = serversOfSuite()
+
   test('rejects with the abort reason if it is aborted while it waits for a response, a retry or a token', async () => {
     const silentServer = await start(neverAnswer)
     const busyServer = await start(sendUnavailable({ 'retry-after': '9' }))
@@ -146,6 +138,7 @@ describe('a call', () => {
 })
 
 describe('a stream', () => {
+  const { start } = serversOfSuite()
   const documents = (baseUrl: string, options?: Partial<ConnectionOptions>) =>
     advisoriesAt(baseUrl, options).exportAdvisoriesOsv({})
 

@@ -4,12 +4,27 @@ import { once } from 'node:events'
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { afterEach } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-export type ScriptedServer = { url: string; requests: IncomingMessage[]; server: Server }
+type ScriptedServer = { url: string; requests: IncomingMessage[]; server: Server }
+
+/** To be called in a suite. After each test, the servers in `servers` are stopped. */
+export function serversOfSuite() {
+  const servers: Server[] = []
+  afterEach(() => servers.splice(0).forEach(stop))
+  return {
+    servers,
+    async start(...listeners: RequestListener[]): Promise<ScriptedServer> {
+      const started = await startScriptedServer(...listeners)
+      servers.push(started.server)
+      return started
+    },
+  }
+}
 
 /** Starts a server that calls the next listener for each request, and the last listener for all further requests. */
-export async function startScriptedServer(...listeners: RequestListener[]): Promise<ScriptedServer> {
+async function startScriptedServer(...listeners: RequestListener[]): Promise<ScriptedServer> {
   const requests: IncomingMessage[] = []
   const server = await listen((request, response) => {
     requests.push(request)
@@ -24,7 +39,7 @@ export async function listen(listener: RequestListener, port = 0): Promise<Serve
   return server
 }
 
-export function stop(server: Server): void {
+function stop(server: Server): void {
   server.closeAllConnections()
   server.close()
 }

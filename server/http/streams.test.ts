@@ -5,7 +5,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http'
 import { request } from 'node:http'
 import type { ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2'
 import { connect, constants } from 'node:http2'
-import { afterEach, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import { fromJson, toBinary } from '@bufbuild/protobuf'
 import { StructSchema } from '@bufbuild/protobuf/wkt'
@@ -15,9 +15,8 @@ import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2be
 import { describeMethod } from '@stemma/api/method.ts'
 import { Code } from '../aip/code.ts'
 import { malformed, permissionDenied, StatusError } from '../aip/errors.ts'
+import { doorsOfSuite } from '../testing/doors-of-suite.ts'
 import { rawClient } from '../testing/raw-http.ts'
-import type { TestDoor, TestDoorOptions } from '../testing/test-door.ts'
-import { openTestDoor } from '../testing/test-door.ts'
 import type { Envelope } from '../wire/envelope.ts'
 import type { Reply } from '../wire/reply.ts'
 import { asJson } from '../wire/reply.ts'
@@ -26,17 +25,11 @@ import { openStreams } from './streams.ts'
 
 const { grpcPath } = describeMethod(AdvisoriesService.method.exportAdvisoriesOsv)
 const path = '/vulnerabilities/v2beta1/advisories:osv'
-
-const closers: (() => void)[] = []
-afterEach(() => {
-  for (const close of closers.splice(0).reverse()) close()
-})
-
-async function openDoor(options: TestDoorOptions): Promise<TestDoor> {
-  const door = await openTestDoor(options)
-  closers.push(() => door.close())
-  return door
+const callHeaders = {
+  ...{ ':method': 'POST', ':path': grpcPath, 'content-type': 'application/grpc', te: 'trailers' },
 }
+const noBytes = Buffer.alloc(0)
+const asIs = (bytes: Buffer) => bytes
 
 const documentReply = (document: { [name: string]: string | number }): Reply => ({
   json: () => asJson(JSON.stringify(document)),
@@ -73,45 +66,50 @@ async function settled(count: () => number): Promise<number> {
   return count()
 }
 
-async function get(
-  port: number,
-  method = 'GET',
-): Promise<{ sent: ClientRequest; response: IncomingMessage }> {
-  const sent = request({ port, path, method }).end()
-  sent.on('error', () => {})
-  closers.push(() => sent.destroy())
-  const [response] = (await once(sent, 'response')) as [IncomingMessage]
-  response.on('error', () => {})
-  return { sent, response }
-}
+/** To be called in a suite. Opens doors and makes streaming calls, and closes all of them after each test. */
+function callsOfSuite() {
+  const { closers, openDoor } = doorsOfSuite()
 
-function callGrpc(port: number, timeoutMs?: number): ClientReadableStream<Buffer> {
-  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure())
-  closers.push(() => client.close())
-  const asIs = (value: Buffer) => value
-  const options = timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs }
-  const call = client.makeServerStreamRequest(grpcPath, asIs, asIs, Buffer.alloc(0), new Metadata(), options)
-  call.on('error', () => {})
-  return call
-}
+  async function get(
+    port: number,
+    method = 'GET',
+  ): Promise<{ sent: ClientRequest; response: IncomingMessage }> {
+    const sent = request({ port, path, method }).end()
+    sent.on('error', () => {})
+    closers.push(() => sent.destroy())
+    const [response] = (await once(sent, 'response')) as [IncomingMessage]
+    response.on('error', () => {})
+    return { sent, response }
+  }
 
-/**
- * Makes a call and reads only the headers of its response. Uses plain HTTP/2, because the client of grpc-js would read
- * ahead.
- */
-async function callAndPause(
-  port: number,
-  extraHeaders: OutgoingHttpHeaders = {},
-): Promise<ClientHttp2Stream> {
-  const session = connect(`http://127.0.0.1:${port}`)
-  session.on('error', () => {})
-  closers.push(() => session.destroy())
-  const headers = { ':method': 'POST', ':path': grpcPath, 'content-type': 'application/grpc', te: 'trailers' }
-  const stream = session.request({ ...headers, ...extraHeaders })
-  stream.on('error', () => {})
-  stream.end(Buffer.alloc(5))
-  await once(stream, 'response')
-  return stream.pause()
+  function callGrpc(port: number, timeoutMs?: number): ClientReadableStream<Buffer> {
+    const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure())
+    closers.push(() => client.close())
+    const options = timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs }
+    const call = client.makeServerStreamRequest(grpcPath, asIs, asIs, noBytes, new Metadata(), options)
+    call.on('error', () => {})
+    return call
+  }
+
+  /**
+   * Makes a call and reads only the headers of its response. Uses plain HTTP/2, because the client of grpc-js would read
+   * ahead.
+   */
+  async function callAndPause(
+    port: number,
+    extraHeaders: OutgoingHttpHeaders = {},
+  ): Promise<ClientHttp2Stream> {
+    const session = connect(`http://127.0.0.1:${port}`)
+    session.on('error', () => {})
+    closers.push(() => session.destroy())
+    const stream = session.request({ ...callHeaders, ...extraHeaders })
+    stream.on('error', () => {})
+    stream.end(Buffer.alloc(5))
+    await once(stream, 'response')
+    return stream.pause()
+  }
+
+  return { openDoor, get, callGrpc, callAndPause }
 }
 
 const codeOf = async (call: ClientReadableStream<Buffer>) => {
@@ -124,6 +122,8 @@ const codeOf = async (call: ClientReadableStream<Buffer>) => {
 const isCancelled = (error: unknown) => error instanceof StatusError && error.code === Code.CANCELLED
 
 describe('a stream', () => {
+  const { openDoor, get, callGrpc } = callsOfSuite()
+
   async function* threeReplies(): AsyncGenerator<Reply, void, void> {
     for (const number of [1, 2, 3]) yield documentReply({ number })
   }
@@ -227,6 +227,8 @@ describe('a stream', () => {
 })
 
 describe('a slow client', () => {
+  const { openDoor, get, callAndPause } = callsOfSuite()
+
   test('is sent a document only after it has read the previous one', async () => {
     const { flow, documents } = endless()
     const streams = openStreams<undefined>(documents, Date.now)
@@ -284,9 +286,11 @@ describe('a slow client', () => {
   })
 
   test('that reads nothing is disconnected after the idle timeout', async () => {
+    // 20 times as fast as real time, because a client of REST also gets 26 seconds for a document of this size.
+    const now = () => Date.now() * 20
     for (const start of [async (port: number) => (await get(port)).response.pause(), callAndPause]) {
       const { flow, documents } = endless()
-      const { port } = await openDoor({ documents, timeoutsMs: { idle: 500 } })
+      const { port } = await openDoor({ documents, now, timeoutsMs: { idle: 500 } })
       await start(port)
       assert.ok(isCancelled(await flow.ended))
     }
@@ -329,6 +333,8 @@ describe('a slow client', () => {
 })
 
 describe('a stopping server', () => {
+  const { openDoor, get, callGrpc } = callsOfSuite()
+
   test('aborts streams with an error', async () => {
     const { flow, documents } = endless()
     const door = await openDoor({ documents })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { systemClock } from '../store/clock.ts'
 import { sql } from '../store/sql.ts'
 import { openSqlite } from '../store/sqlite/sqlite.ts'
@@ -10,10 +10,9 @@ import { isStoreError } from '../store/test-stores.ts'
 import { all } from '../store/work.ts'
 import { checkedStore } from './checked-store.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'stemma-'))
-after(() => rm(folder, { recursive: true }))
-
-test('a SCIM write that has waited for more than a minute does not run', async () => {
+test('a SCIM write that has waited for more than a minute does not run', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'stemma-'))
+  t.after(() => rm(folder, { recursive: true }))
   let now = 0
   const store = openSqlite(join(folder, 'scim.db'), { clock: { ...systemClock, now: () => now } })
   let checks = 0
